@@ -1,0 +1,40 @@
+"""bcfw: block-coordinate Frank-Wolfe optimisation and structural SVMs with certified duality gaps.
+
+Everything is loaded on first use, so that ``import bcfw`` stays cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+#: Where each public name lives.
+_HOMES = {
+    "train": "bcfw.training",
+    "Result": "bcfw.run",
+    "Model": "bcfw.models",
+    "CompiledModel": "bcfw.models",
+    "check_model": "bcfw.models",
+    **dict.fromkeys(
+        ("BcfwError", "ConvergenceWarning", "InputError", "ModelError", "OptionError", "OracleError"), "bcfw.errors"
+    ),
+}
+_MODULES = ("models", "solvers")
+
+__all__ = ["__version__", *_HOMES, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"bcfw.{name}")
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'bcfw' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

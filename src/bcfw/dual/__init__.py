@@ -1,0 +1,5 @@
+"""The dual problem: block state, gaps and certificate, change of lam, audit, save and restore."""
+
+from bcfw.dual.problem import Certificate, DualProblem
+
+__all__ = ["Certificate", "DualProblem"]

@@ -1,0 +1,98 @@
+"""Templates around the max oracle: hinge losses, block gaps, and w rebuilt from the block averages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bcfw.models.contract import (
+    Data,
+    Work,
+    apply,
+    argmax,
+    direction,
+    load_truth,
+    scores,
+    slope,
+    truth_value,
+)
+from bcfw.records import State
+
+#: A block gap below minus this, relative to the values it is a difference of, is no rounding.
+ROUNDING = 1e-9
+
+
+def max_oracle(data: Any, i: int, w: np.ndarray, work: Any) -> float:
+    """Leave ``argmax_y H_i(y; w)`` as the current labeling and return its value, the structured hinge loss.
+
+    The truth counts as a possible output even where the oracle cannot return it: ``H_i(y_i; w) = 0``.
+    """
+    scores(data, i, w, 1.0, work)
+    hinge = argmax(data, i, w, work) - truth_value(data, i, w, work)
+    if hinge < 0.0:
+        load_truth(data, i, work)
+        hinge = 0.0
+    return hinge
+
+
+def examine(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> float:
+    """Call the max oracle, leave the direction ``d = z* - mu_i`` and the block gap ``c_i theta_i'd``.
+
+    Returns the hinge loss, or -1 if the oracle is not maximal: then the block's average has a larger value than the
+    oracle's output, beyond rounding (or a value is NaN).
+    """
+    hinge = max_oracle(data, i, w, work)
+    direction(data, i, state.mu, work)
+    slope_i = slope(data, i, w, work)
+    state.gap[i] = state.weight[i] * slope_i
+    if slope_i >= -ROUNDING * (1.0 + abs(hinge) + abs(hinge - slope_i)):
+        return hinge
+    return -1.0
+
+
+def gap_pass(
+    data_fields: Any, work_fields: Any, state_fields: Any, w: np.ndarray, blocks: np.ndarray, hinge: np.ndarray
+) -> int:
+    """Template: ``hinge[i] = max_y H_i(y; w)`` and ``gap[i] = c_i theta_i'(z* - mu_i)`` for the given blocks.
+
+    Returns
+    -------
+    int
+        The first block whose oracle is not maximal (its gap is negative beyond rounding), or -1.
+    """
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    for j in range(blocks.shape[0]):
+        i = blocks[j]
+        hinge[i] = examine(data, i, w, state, work)
+        if hinge[i] < 0.0:
+            return i
+    return -1
+
+
+def rebuild_pass(
+    data_fields: Any, work_fields: Any, state_fields: Any, lam: float, blocks: np.ndarray, out: np.ndarray
+) -> None:
+    """Template: ``out += sum_i c_i/lam B_i (z(y_i) - mu_i)``, which is w."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    for j in range(blocks.shape[0]):
+        i = blocks[j]
+        load_truth(data, i, work)
+        direction(data, i, state.mu, work)
+        apply(data, i, state.weight[i] / lam, work, out)
+
+
+def loss_pass(data_fields: Any, work_fields: Any, state_fields: Any, w: np.ndarray, out: np.ndarray) -> None:
+    """Template: ``out[i] = l_i'(mu_i - z(y_i))``, the averaged loss of every block; ``w`` must be zero."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    for i in range(out.shape[0]):
+        scores(data, i, w, 1.0, work)
+        load_truth(data, i, work)
+        direction(data, i, state.mu, work)
+        out[i] = -slope(data, i, w, work)

@@ -1,0 +1,210 @@
+"""One structural SVM in the dual: its packed data, its block state, and what can be certified about it.
+
+    primal  P(w)     = lam/2 |w|^2 + sum_i c_i max_y H_i(y; w),        c_i = s_i / sum_j s_j
+    dual    D(alpha) = sum_i ell_i - lam/2 |w|^2,                      w = sum_i c_i/lam B_i (z(y_i) - mu_i)
+    gap     P(w) - D(alpha) = sum_i g_i,                               g_i = c_i theta_i'(z* - mu_i)
+
+This package is the only place that knows how w, lam and the block weights c_i go together.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bcfw.dual import snapshots
+from bcfw.dual.gaps import gap_pass, loss_pass, rebuild_pass
+from bcfw.errors import InputError, OracleError
+from bcfw.records import STEPS, TALLY_SIZE, State
+
+
+class Certificate(NamedTuple):
+    """Primal and dual value at one point; their difference bounds the suboptimality of both."""
+
+    primal: float
+    dual: float
+    gap: float
+
+
+class DualProblem:
+    """Data, state and certificates of one problem.
+
+    Parameters
+    ----------
+    model : bound model
+    X, y : training data
+    lam : float
+    sample_weight : (n,) array or None
+    n_jobs : int
+        Threads of a certificate pass.
+    """
+
+    def __init__(self, model: Any, X: Any, y: Any, lam: float, sample_weight: Any = None, n_jobs: int = 1) -> None:
+        self.model = model
+        self.lam = lam
+        self.data = model.pack(X, y)
+        self.n_blocks = len(y)
+        weight = block_weights(sample_weight, self.n_blocks)
+        #: Blocks with positive weight: the ones that passes visit.
+        self.blocks = np.flatnonzero(weight > 0)
+        self.state = State(
+            w=np.zeros(model.dim),
+            mu=model.initial_mu(self.data),
+            ell=np.zeros(self.n_blocks),
+            gap=np.zeros(self.n_blocks),
+            weight=weight,
+        )
+        self.tally = np.zeros(TALLY_SIZE)
+        self.oracle_calls = 0
+        self._works = [model.make_work(self.data) for _ in range(n_jobs)]
+        self.worst_loss = self.certificate().primal  # P(0)
+
+    @property
+    def work(self) -> Any:
+        """Scratch of the solver's own thread."""
+        return self._works[0]
+
+    def call(self, template: Any, *args: Any, work: Any = None) -> Any:
+        """Run a template, specialised to the model, on this problem's data and state."""
+        run = self.model.kernels.entry(template)
+        return run(tuple(self.data), tuple(work or self.work), tuple(self.state), *args)
+
+    def dual_value(self) -> float:
+        """``D = sum ell_i - lam/2 |w|^2`` of the current state."""
+        w = self.state.w
+        return float(self.state.ell.sum() - 0.5 * self.lam * (w @ w))
+
+    def certificate(self) -> Certificate:
+        """Primal, dual and gap of the current state, by one pass of the oracle over all blocks.
+
+        The pass also stores every block gap. Their sum must equal ``P - D``; where rounding has separated the two,
+        w is rebuilt from the block averages and the pass repeated.
+        """
+        certificate = self._certify_state()
+        scale = abs(certificate.primal) + abs(certificate.dual)
+        if abs(certificate.gap - self.state.gap.sum()) > 1e-9 * scale:
+            self.rebuild()
+            certificate = self._certify_state()
+        return certificate
+
+    def _certify_state(self) -> Certificate:
+        return self.certify(self.state.w, float(self.state.ell.sum()))
+
+    def certify(self, w: np.ndarray, ell: float) -> Certificate:
+        """Certificate of any feasible dual point, given by ``w = A alpha`` and ``ell = b'alpha``.
+
+        At points other than the current state the stored block gaps are left alone.
+        """
+        here = w is self.state.w
+        state = self.state if here else self.state._replace(gap=np.empty(self.n_blocks))
+        hinge = np.zeros(self.n_blocks)
+
+        def part(job: int) -> int:
+            chunk = np.array_split(self.blocks, len(self._works))[job]
+            run = self.model.kernels.entry(gap_pass)
+            return run(tuple(self.data), tuple(self._works[job]), tuple(state), w, chunk, hinge)
+
+        if len(self._works) == 1:
+            bad = [part(0)]
+        else:
+            with ThreadPoolExecutor(len(self._works)) as pool:
+                bad = list(pool.map(part, range(len(self._works))))
+        self.oracle_calls += len(self.blocks)
+        for i in bad:
+            if i >= 0:
+                raise self.not_maximal(i)
+        return self.weigh(w, ell, hinge)
+
+    def weigh(self, w: np.ndarray, ell: float, hinge: np.ndarray) -> Certificate:
+        """Primal, dual and gap of a point whose (n,) hinge losses are known."""
+        square = 0.5 * self.lam * float(w @ w)
+        primal = square + float(self.state.weight @ hinge)
+        dual = ell - square
+        return Certificate(primal, dual, primal - dual)
+
+    def not_maximal(self, i: int) -> OracleError:
+        """The error for a block whose oracle returned less than the block's current average."""
+        return OracleError(
+            f"example {i}: the oracle's output has a smaller value than labelings it returned before "
+            f"(block gap {self.state.gap[i]:.3g} < 0), so it is not maximal; bcfw.check_model helps to find out why",
+            int(i),
+        )
+
+    def rebuild(self) -> None:
+        """Recompute w from the block averages, which clears accumulated rounding."""
+        self.state.w[:] = self._weights_from_blocks()
+
+    def _weights_from_blocks(self) -> np.ndarray:
+        w = np.zeros_like(self.state.w)
+        self.call(rebuild_pass, self.lam, self.blocks, w)
+        return w
+
+    def audit(self) -> dict[str, float]:
+        """Largest deviation of the maintained w and ell from their recomputation out of the block averages."""
+        w = self._weights_from_blocks()
+        averaged = np.zeros(self.n_blocks)
+        self.call(loss_pass, np.zeros_like(w), averaged)
+        return {
+            "w": float(np.max(np.abs(w - self.state.w), initial=0.0)),
+            "ell": float(np.max(np.abs(self.state.weight * averaged - self.state.ell), initial=0.0)),
+        }
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything needed to continue, as plain arrays: the form that is saved and that warm starts read."""
+        arrays = self.model.export_mu(self.data, self.state.mu)
+        return {
+            "model": type(self.model).__name__,
+            "dim": self.model.dim,
+            "lam": self.lam,
+            "steps": self.tally[STEPS],
+            "weight": self.state.weight.copy(),
+            "ell": self.state.ell.copy(),
+            **{f"mu_{j}": np.array(array) for j, array in enumerate(arrays)},
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Continue from a snapshot of the same problem; lam and sample weights may differ.
+
+        The dual variables alpha are kept, w and ell follow: ``w = A alpha`` with this problem's lam and weights.
+        """
+        expected = {"model": type(self.model).__name__, "dim": self.model.dim, "examples": self.n_blocks}
+        found = {
+            "model": str(snapshot["model"]),
+            "dim": int(snapshot["dim"]),
+            "examples": len(snapshot["ell"]),
+        }
+        for what, value in expected.items():
+            if found[what] != value:
+                raise InputError(
+                    f"warm_start belongs to another problem: {what} is {found[what]} there and {value} here"
+                )
+        n_arrays = sum(key.startswith("mu_") for key in snapshot)
+        mu = self.model.import_mu(self.data, [snapshot[f"mu_{j}"] for j in range(n_arrays)])
+        self.state = self.state._replace(mu=mu)
+        self.tally[STEPS] = float(snapshot["steps"])
+        averaged = np.zeros(self.n_blocks)
+        self.call(loss_pass, np.zeros_like(self.state.w), averaged)
+        self.state.ell[:] = self.state.weight * averaged
+        self.rebuild()
+
+    def save(self, path: str | Path) -> None:
+        """Write a snapshot to one file, in place of an older one only when it is complete."""
+        snapshots.write(path, self.snapshot())
+
+
+def block_weights(sample_weight: Any, n: int) -> np.ndarray:
+    """``c_i = s_i / sum_j s_j``; 1/n for None."""
+    if sample_weight is None:
+        return np.full(n, 1.0 / n)
+    s = np.array(sample_weight, dtype=np.float64)
+    if s.shape != (n,):
+        raise InputError(f"sample_weight must have one number per example ({n}), got shape {s.shape}")
+    bad = np.flatnonzero(~(np.isfinite(s) & (s >= 0)))
+    if len(bad):
+        raise InputError(f"sample_weight of example {bad[0]} is {s[bad[0]]}; weights must be finite and >= 0")
+    if s.sum() == 0:
+        raise InputError("sample_weight is zero for every example; give at least one a positive weight")
+    return s / s.sum()

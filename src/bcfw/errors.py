@@ -1,0 +1,52 @@
+"""Exceptions and warnings: each message says what was wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+
+class BcfwError(Exception):
+    """Base class of all errors raised on purpose by bcfw."""
+
+
+class InputError(BcfwError, ValueError):
+    """Data that cannot be used: the message names the example."""
+
+
+class OptionError(BcfwError, ValueError, TypeError):
+    """An unknown, impossible or contradictory option: the message names it."""
+
+
+class ModelError(BcfwError, ValueError):
+    """A model whose methods contradict each other (see :func:`bcfw.check_model`)."""
+
+
+class OracleError(BcfwError, RuntimeError):
+    """An oracle that failed or was not maximal on one example.
+
+    Attributes
+    ----------
+    example : int
+        Index of the example in the training data.
+    result : bcfw.Result or None
+        What training had reached before the failure.
+    """
+
+    def __init__(self, message: str, example: int, result: Any = None) -> None:
+        super().__init__(message)
+        self.example = example
+        self.result = result
+
+
+class ConvergenceWarning(UserWarning):
+    """Training ended before the requested tolerance was certified."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Sentence that names the known word nearest to ``name``, and all of them."""
+    words = sorted(known)
+    close = difflib.get_close_matches(str(name), words, n=1, cutoff=0.5)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{hint}Known: {', '.join(words) if words else 'none'}"

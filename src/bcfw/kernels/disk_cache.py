@@ -1,0 +1,147 @@
+"""Compiled code on disk, warm in the next process and never stale.
+
+numba's own cache stamps only the file of the outermost function, so that an edit of a kernel in another file
+leaves the old machine code in use. Here a cache file is named by a fingerprint of *everything* the function
+reaches: the byte code of all functions, their constants, the fields of the records and the versions of the tools.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba.core import caching
+
+from bcfw.kernels.specialise import FASTMATH, global_names
+
+#: Modules whose functions are covered by a version number instead of a walk through their code.
+_VERSIONED = ("numpy", "numba", "llvmlite")
+
+
+def cache_directory() -> Path | None:
+    """The first writable of ``$BCFW_CACHE_DIR``, the package's ``__pycache__`` and the user's cache; else None."""
+    chosen = os.environ.get("BCFW_CACHE_DIR")
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bcfw" / "kernels"
+    package = Path(__file__).resolve().parent.parent / "__pycache__" / "kernels"
+    for path in [Path(chosen)] if chosen else [package, user]:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=path).close()
+        except OSError:
+            continue
+        return path
+    return None
+
+
+def fingerprint(function: Any) -> str:
+    """Hash of the byte code and constants of ``function`` and of everything it reaches."""
+    walk = _Walk()
+    walk.value(function)
+    return walk.digest.hexdigest()
+
+
+class _Walk:
+    """Feeds everything reachable from a function into one digest, each function once."""
+
+    def __init__(self) -> None:
+        self.digest = hashlib.sha256()
+        self.seen: set[int] = set()
+        self.note("python", sys.version_info[:3], "fastmath", sorted(FASTMATH))
+        for name in _VERSIONED:
+            self.note(name, sys.modules[name].__version__)
+
+    def note(self, *facts: object) -> None:
+        self.digest.update(repr(facts).encode())
+
+    def value(self, value: Any) -> None:
+        function = getattr(value, "py_func", value)
+        if isinstance(function, types.FunctionType):
+            if value is not function:
+                options = value.targetoptions
+                self.note({key: sorted(v) if isinstance(v, set) else v for key, v in sorted(options.items())})
+            self.function(function)
+        elif isinstance(value, type) and hasattr(value, "_fields"):
+            self.note("record", value.__name__, value._fields)
+        elif isinstance(value, types.ModuleType):
+            self.note("module", value.__name__)
+        elif isinstance(value, np.ndarray):
+            self.note("array", value.dtype.str, value.shape)
+            self.digest.update(np.ascontiguousarray(value).tobytes())
+        else:
+            self.note(type(value).__name__, repr(value))
+
+    def function(self, function: types.FunctionType) -> None:
+        if id(function) in self.seen:
+            return
+        self.seen.add(id(function))
+        self.code(function.__code__)
+        self.note(function.__defaults__)
+        for cell in function.__closure__ or ():
+            self.value(cell.cell_contents)
+        for name in sorted(global_names(function.__code__) & function.__globals__.keys()):
+            value = function.__globals__[name]
+            self.note(name)
+            self.value(value)
+            if isinstance(value, types.ModuleType) and value.__name__.split(".")[0] not in _VERSIONED:
+                for attribute in function.__code__.co_names:  # names read from a module: helpers.f(x), settings.C
+                    if hasattr(value, attribute):
+                        self.value(getattr(value, attribute))
+
+    def code(self, code: types.CodeType) -> None:
+        self.note(code.co_name, code.co_names, code.co_varnames, code.co_freevars)
+        self.digest.update(code.co_code)
+        for const in code.co_consts:
+            if isinstance(const, types.CodeType):
+                self.code(const)
+            else:
+                self.note(const)
+
+
+class _Locator(caching._CacheLocator):
+    """Places a function's cache file in our directory, under its fingerprint."""
+
+    def __init__(self, function: Any, directory: Path) -> None:
+        self._py_file = function.__code__.co_filename
+        self._directory = directory
+        self._stamp = fingerprint(function)
+
+    def get_cache_path(self) -> str:
+        return str(self._directory)
+
+    def get_source_stamp(self) -> str:
+        return self._stamp
+
+    def get_disambiguator(self) -> str:
+        return self._stamp[:20]
+
+
+class _Files(caching.CompileResultCacheImpl):
+    """Names and (de)serialises the cache files of one function."""
+
+    def __init__(self, function: types.FunctionType, directory: Path) -> None:
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _Locator(function, directory)
+        self._filename_base = self.get_filename_base(f"{function.__module__}.{function.__name__}", "")
+
+
+class _Cache(caching.FunctionCache):
+    """numba's per-function cache over our files."""
+
+    def __init__(self, function: types.FunctionType, directory: Path) -> None:
+        self._impl_class = lambda py_func: _Files(py_func, directory)  # type: ignore[assignment]
+        super().__init__(function)
+
+
+def keep_on_disk(dispatcher: Any) -> None:
+    """Let a compiled function load from, and save to, the disk cache where a directory is writable."""
+    directory = cache_directory()
+    if directory is None or not hasattr(dispatcher, "py_func"):  # read-only machine, or numba disabled
+        return
+
+    dispatcher._cache = _Cache(dispatcher.py_func, directory)

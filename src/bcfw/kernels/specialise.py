@@ -1,0 +1,104 @@
+"""One source for all models: a template is copied with a model's kernels bound to its global names.
+
+A *template* is a plain Python function that calls kernels by name (``scores``, ``argmax``, ...: the names in
+:mod:`bcfw.models.contract`). :class:`KernelSet` copies the template, and every plain function it reaches, with
+these names bound to one model's kernels. The copy is compiled by numba, or left as Python for models whose
+kernels are Python: both run the same control flow.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+#: Reductions may be reordered and fused (they vectorise); NaN and infinity keep their meaning.
+FASTMATH = frozenset({"reassoc", "nsz", "arcp", "contract"})
+
+
+def global_names(code: types.CodeType) -> set[str]:
+    """Every name that ``code``, or a function nested in it, looks up as a global."""
+    names = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            names |= global_names(const)
+    return names
+
+
+class KernelSet:
+    """A model's kernels by name, and the templates specialised to them so far.
+
+    Parameters
+    ----------
+    bindings : mapping
+        Functions (plain Python, or already compiled by numba) and record classes by the name under which
+        templates call them.
+    compiled : bool
+        Compile with numba (GIL released), or leave everything interpreted.
+    """
+
+    def __init__(self, bindings: Mapping[str, Any], compiled: bool = True) -> None:
+        self.bindings = dict(bindings)
+        self.compiled = compiled
+        self._copies: dict[types.FunctionType, Any] = {}
+        self._entries: dict[types.FunctionType, Callable[..., Any]] = {}
+
+    def entry(self, template: Callable[..., Any]) -> Callable[..., Any]:
+        """``template`` specialised to this set, callable from Python; compiled code is kept on disk."""
+        assert isinstance(template, types.FunctionType)
+        if template not in self._entries:
+            function = self._copy(template, from_python=True)
+            if self.compiled:
+                from bcfw.kernels.disk_cache import keep_on_disk
+
+                keep_on_disk(function)
+            self._entries[template] = function
+        return self._entries[template]
+
+    def interpreted(self) -> KernelSet:
+        """The same kernels without compilation: the reference that tests compare with."""
+        return KernelSet(self.bindings, compiled=False)
+
+    def _specialise(self, value: Any) -> Any:
+        """Functions are copied once and shared by all entries; everything else is used as it is."""
+        if not isinstance(value, types.FunctionType):
+            return value
+        return self._copies.get(value) or self._copy(value, from_python=False)
+
+    def _copy(self, template: types.FunctionType, from_python: bool) -> Any:
+        scope: dict[str, Any] = {"__builtins__": __builtins__, "__name__": template.__module__}
+        copy: Any = types.FunctionType(
+            template.__code__, scope, template.__name__, template.__defaults__, template.__closure__
+        )
+        copy.__qualname__, copy.__module__ = template.__qualname__, template.__module__
+        if self.compiled:
+            copy = self._compile(copy, from_python)
+        if not from_python:
+            self._copies[template] = copy  # before its scope is filled: functions may call each other
+        for name in global_names(template.__code__):
+            if name in self.bindings or name in template.__globals__:
+                scope[name] = self._specialise(self.bindings.get(name, template.__globals__.get(name)))
+        return copy
+
+    @staticmethod
+    def _compile(function: types.FunctionType, from_python: bool) -> Any:
+        import numba
+
+        # Functions that only compiled code calls need no wrapper for Python, which halves the time to compile.
+        wrappers: Any = {} if from_python else {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        return numba.njit(nogil=True, fastmath=set(FASTMATH), error_model="numpy", **wrappers)(function)
+
+
+_STANDALONE = KernelSet({})
+
+
+def entry(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that needs no model on its first call, and keep the result on disk."""
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        return _STANDALONE.entry(function)(*args)
+
+    return call

@@ -1,0 +1,207 @@
+"""What a model is: the user's three methods, and the form in which solvers see any model."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bcfw.errors import InputError, ModelError, OptionError
+from bcfw.kernels import KernelSet
+from bcfw.models import black_box, feature_space
+from bcfw.models.contract import Data, kernel_set
+from bcfw.models.decoding import decode_pass
+from bcfw.models.feature_space import FeatureWork, add_features
+from bcfw.models.inputs import check_same_length
+from bcfw.models.labelings import keep_labeling
+
+
+class Model:
+    """Base class for a structure of your own: write three methods in plain Python.
+
+    ``phi = features(x, y)`` maps a pair to R^d (dense array, or scipy-sparse row, column or 1-D),
+    ``loss(y_true, y) >= 0`` is zero on the truth, and ``oracle(w, x, y_true)`` returns
+    ``argmax_y loss(y_true, y) + <w, features(x, y)>``, or the plain argmax of ``<w, features(x, y)>`` when
+    ``y_true`` is None. Set ``dim`` (d) if the first example's features do not tell it.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw
+    >>> class Sign(bcfw.Model):
+    ...     def features(self, x, y):
+    ...         return y * x / 2
+    ...     def loss(self, y_true, y):
+    ...         return float(y != y_true)
+    ...     def oracle(self, w, x, y_true=None):
+    ...         def value(y):
+    ...             return w @ self.features(x, y) + (0 if y_true is None else self.loss(y_true, y))
+    ...         return max((-1, 1), key=value)
+    >>> X, y = np.array([[1.0, 2.0], [-1.0, -1.0]]), [1, -1]
+    >>> bcfw.train(Sign(), X, y, lam=0.1).predict(X)
+    [1, -1]
+    """
+
+    #: Number of weights; None until ``bind`` has seen data.
+    dim: int | None = None
+
+    #: The kernels that passes are specialised to.
+    kernels: ClassVar[KernelSet] = black_box.BLACK_BOX_KERNELS
+
+    def features(self, x: Any, y: Any) -> Any:
+        """Joint features phi(x, y) in R^d."""
+        raise ModelError(f"{type(self).__name__} needs a method features(self, x, y)")
+
+    def loss(self, y_true: Any, y: Any) -> float:
+        """Loss of predicting y for y_true; zero for y = y_true, never negative."""
+        raise ModelError(f"{type(self).__name__} needs a method loss(self, y_true, y)")
+
+    def oracle(self, w: np.ndarray, x: Any, y_true: Any = None) -> Any:
+        """``argmax_y loss(y_true, y) + <w, features(x, y)>``; without y_true the plain argmax."""
+        raise ModelError(f"{type(self).__name__} needs a method oracle(self, w, x, y_true=None)")
+
+    def bind(self, X: Any, y: Any) -> Model:
+        """A copy of the model with everything set that the data determine (here ``dim``)."""
+        check_same_length(X, y, type(self).__name__)
+        bound = copy.copy(self)
+        if bound.dim is None:
+            bound.dim = int(np.prod(np.shape(bound.features(X[0], y[0]))))
+        return bound
+
+    def predict(self, w: np.ndarray, X: Any) -> Any:
+        """Plain decoding of every input: a list."""
+        return [self.oracle(w, x) for x in X]
+
+    # The form solvers see; the contract is documented in bcfw.models.contract.
+
+    def pack(self, X: Any, y: Any = None) -> Any:
+        """All examples as the record that kernels read."""
+        return black_box.pack(self, X, y)
+
+    def make_work(self, data: Any) -> Any:
+        """Scratch of one thread."""
+        return black_box.BlackBoxWork(black_box.SimpleNamespace())
+
+    def make_labelings(self, data: Any) -> Any:
+        """Room for one labeling per block."""
+        return [None] * len(data.truths)
+
+    def initial_mu(self, data: Any) -> tuple[Any, ...]:
+        """Averaged parts of all blocks at the start, ``mu_i = z(y_i)``."""
+        return black_box.initial_mu(data)
+
+    def export_mu(self, data: Any, mu: tuple[Any, ...]) -> list[np.ndarray]:
+        """The block averages as plain arrays, to save."""
+        averages, losses = mu
+        return [losses, *data.vectors.stack(averages)]
+
+    def import_mu(self, data: Any, arrays: list[np.ndarray]) -> tuple[Any, ...]:
+        """Inverse of :meth:`export_mu`."""
+        return data.vectors.unstack(arrays[1:]), np.array(arrays[0])
+
+
+class KernelModel(Model):
+    """A model with integer labelings whose kernels are compiled; built-in models derive from it.
+
+    A subclass sets ``kernels`` (all names of :data:`bcfw.models.contract.KERNEL_NAMES`) and writes ``pack``,
+    ``make_work`` and ``initial_mu``. Its data must have the fields ``y`` (flat labels) and ``y_off`` (offsets).
+    """
+
+    def make_labelings(self, data: Any) -> np.ndarray:
+        return np.zeros(len(data.y), dtype=np.int64)
+
+    def export_mu(self, data: Any, mu: tuple[Any, ...]) -> list[np.ndarray]:
+        return list(mu)
+
+    def import_mu(self, data: Any, arrays: list[np.ndarray]) -> tuple[Any, ...]:
+        expected = [array.shape for array in self.initial_mu(data)]
+        if [array.shape for array in arrays] != expected:
+            raise InputError(f"{type(self).__name__}: the saved state belongs to other data (other sizes)")
+        return tuple(np.array(array) for array in arrays)
+
+    def predict(self, w: np.ndarray, X: Any) -> Any:
+        data = self.pack(X)
+        return self.output(data, self._decode(w, data, 0.0))
+
+    def oracle(self, w: np.ndarray, x: Any, y_true: Any = None) -> Any:
+        """``argmax_y loss(y_true, y) + <w, features(x, y)>``; without y_true the plain argmax."""
+        data = self.pack([x]) if y_true is None else self.pack([x], [y_true])
+        return self.output(data, self._decode(w, data, float(y_true is not None)))[0]
+
+    def output(self, data: Any, labelings: np.ndarray) -> Any:
+        """Flat labelings as the outputs users see: a list of int arrays."""
+        return [labelings[a:b].copy() for a, b in itertools.pairwise(data.y_off)]
+
+    def _decode(self, w: np.ndarray, data: Any, loss_weight: float) -> np.ndarray:
+        labelings = self.make_labelings(data)
+        weights = np.require(w, np.float64, ["C", "W"])
+        if weights.shape != (self.dim,):
+            raise InputError(f"{type(self).__name__}: w has shape {weights.shape}, expected ({self.dim},)")
+        run = self.kernels.entry(decode_pass)
+        run(tuple(data), tuple(self.make_work(data)), weights, loss_weight, labelings)
+        return labelings
+
+
+class CompiledModel(KernelModel):
+    """A structure of your own in compiled code: three static kernels and a ``pack`` method.
+
+    Labelings are int64 arrays. The kernels are plain Python functions in numba's subset (no decorator needed); the
+    whole training pass is compiled around them. Each block stores d + 1 numbers, so this form suits d up to some
+    thousands; for a part-space model write the full set of :mod:`bcfw.models.contract`.
+
+    Attributes to define in the subclass
+    ------------------------------------
+    Data : named-tuple class with the fields ``y`` (flat labels), ``y_off`` (n + 1 offsets) and what you need
+    decode(data, i, w, loss_weight, y) : write ``argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>`` to ``y``
+    labeling_loss(data, i, y) : return ``L_i(y)``
+    add_features(data, i, y, s, out) : ``out += s phi(x_i, y)``
+    pack(self, X, y=None) : return a ``Data``; without y, labels of the right sizes with any values
+    dim : number of weights (attribute, or set on the copy that ``bind`` returns)
+    """
+
+    Data: ClassVar[Any]
+    decode: ClassVar[Callable[..., None]]
+    labeling_loss: ClassVar[Callable[..., float]]
+    add_features: ClassVar[Callable[..., None]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = {name: getattr(cls, name, None) for name in ("Data", "decode", "labeling_loss", "add_features")}
+        missing = [name for name, value in own.items() if value is None]
+        if missing:
+            raise ModelError(f"{cls.__name__} must define {', '.join(missing)} (see bcfw.CompiledModel)")
+        cls.kernels = kernel_set(feature_space, {"Work": FeatureWork, "keep_labeling": keep_labeling, **own})
+
+    def bind(self, X: Any, y: Any) -> CompiledModel:
+        check_same_length(X, y, type(self).__name__)
+        if self.dim is None:
+            raise OptionError(f"{type(self).__name__}: set dim, the number of weights (in __init__ or bind)")
+        return copy.copy(self)
+
+    def make_work(self, data: Any) -> FeatureWork:
+        longest = int(np.max(np.diff(data.y_off)))
+        size = int(self.dim or 0) + 1
+        return FeatureWork(np.zeros(longest, np.int64), np.zeros(size), np.zeros(size), np.zeros(1))
+
+    def initial_mu(self, data: Any) -> tuple[np.ndarray]:
+        return (np.zeros((len(data.y_off) - 1, int(self.dim or 0) + 1)),)
+
+    def features(self, x: Any, y: Any) -> np.ndarray:
+        """Joint features phi(x, y): the kernel applied to one packed example."""
+        data = self.pack([x], [y])
+        out = np.zeros(int(self.dim or 0))
+        self.kernels.entry(_one_features)(tuple(data), data.y, out)
+        return out
+
+    def loss(self, y_true: Any, y: Any) -> float:
+        raise ModelError(
+            f"{type(self).__name__}: write loss(self, y_true, y) in Python to use it outside training; "
+            "the compiled kernel needs a packed example"
+        )
+
+
+def _one_features(data_fields: Any, y: np.ndarray, out: np.ndarray) -> None:
+    """Template: features of one labeling of the only packed example."""
+    add_features(Data(*data_fields), 0, y, 1.0, out)

@@ -1,0 +1,123 @@
+"""Kernels of black-box models: the same contract, interpreted.
+
+Here ``B_i = I`` and ``z(y) = phi(x_i, y) - phi(x_i, y_i)``. Theta is then ``(w, 1)`` on the
+pair (features, loss), so a block's average is a vector and an averaged loss.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from bcfw.errors import OracleError
+from bcfw.kernels.vectors import DenseVectors, SparseVectors
+from bcfw.models.contract import kernel_set
+
+
+class BlackBoxData(NamedTuple):
+    """The user's model and examples as they are, and the features of the truths."""
+
+    model: Any
+    X: Any
+    y: Any
+    vectors: Any
+    truths: list[Any]
+
+
+class BlackBoxWork(NamedTuple):
+    """``now`` holds the current labeling's z and loss, and the current direction d and d_loss."""
+
+    now: SimpleNamespace
+
+
+def pack(model: Any, X: Any, y: Any) -> BlackBoxData:
+    """Read the features of every truth; the first decides whether blocks are stored dense or sparse."""
+    first = model.features(X[0], y[0])
+    vectors = SparseVectors(model.dim) if sp.issparse(first) else DenseVectors(model.dim)
+    truths = [read_features(model, vectors, X[i], y[i], i) for i in range(len(X))]
+    return BlackBoxData(model, X, y, vectors, truths)
+
+
+def read_features(model: Any, vectors: Any, x: Any, y: Any, i: int) -> Any:
+    try:
+        vector = vectors.read(model.features(x, y))
+    except Exception as error:
+        raise OracleError(f"example {i}: features(x, y) failed: {error}", i) from error
+    if not np.isfinite(vectors.sqnorm(vector)):
+        raise OracleError(f"example {i}: features(x, y) holds a NaN or an infinity", i)
+    return vector
+
+
+def initial_mu(data: BlackBoxData) -> tuple[Any, ...]:
+    zero = data.vectors.zero()
+    return [zero] * len(data.truths), np.zeros(len(data.truths))
+
+
+def scores(data, i, w, loss_weight, work):
+    """The user's oracle computes its own scores."""
+
+
+def argmax(data, i, w, work):
+    model, x, y_true, now = data.model, data.X[i], data.y[i], work.now
+    seen = w.view()
+    seen.flags.writeable = False
+    try:
+        y = model.oracle(seen, x, y_true)
+        now.loss = float(model.loss(y_true, y))
+    except Exception as error:
+        raise OracleError(f"example {i}: {type(error).__name__} in the oracle or loss: {error}", i) from error
+    if not 0.0 <= now.loss < np.inf:
+        raise OracleError(f"example {i}: loss(y_true, y) = {now.loss} on the oracle's output; it must be >= 0", i)
+    phi = read_features(model, data.vectors, x, y, i)
+    now.z = data.vectors.combine(phi, -1.0, data.truths[i])
+    return now.loss + data.vectors.dot(now.z, w)
+
+
+def truth_value(data, i, w, work):
+    return 0.0
+
+
+def load_truth(data, i, work):
+    work.now.z, work.now.loss = data.vectors.zero(), 0.0
+
+
+def load_labeling(data, i, labelings, work):
+    work.now.z, work.now.loss = labelings[i]
+
+
+def keep_labeling(data, i, work, labelings):
+    labelings[i] = (work.now.z, work.now.loss)
+
+
+def loss(data, i, work):
+    return work.now.loss
+
+
+def direction(data, i, mu, work):
+    averages, losses = mu
+    work.now.d = data.vectors.combine(work.now.z, -1.0, averages[i])
+    work.now.d_loss = work.now.loss - losses[i]
+
+
+def slope(data, i, w, work):
+    return data.vectors.dot(work.now.d, w) + work.now.d_loss
+
+
+def sqnorm(data, i, work):
+    return data.vectors.sqnorm(work.now.d)
+
+
+def advance(data, i, gamma, work, mu):
+    averages, losses = mu
+    averages[i] = data.vectors.combine(averages[i], gamma, work.now.d)
+    losses[i] += gamma * work.now.d_loss
+
+
+def apply(data, i, s, work, w):
+    data.vectors.add_to(w, s, work.now.d)
+
+
+BLACK_BOX_KERNELS = kernel_set(globals(), {"Data": BlackBoxData, "Work": BlackBoxWork}, compiled=False)

@@ -1,0 +1,140 @@
+"""Checks and conversions that turn users' X and y into flat arrays, with the example's index in every error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from bcfw.errors import InputError, OptionError
+
+
+class Rows:
+    """CSR rows as three arrays of fixed types; the one form in which features enter compiled code."""
+
+    def __init__(self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, n_features: int) -> None:
+        self.indptr = writable(indptr, np.int64)
+        self.indices = writable(indices, np.int32)
+        self.values = writable(values, np.float64)
+        self.n_features = n_features
+
+    def sqnorms(self) -> np.ndarray:
+        """(N,) squared norm of every row."""
+        n_rows = len(self.indptr) - 1
+        row = np.repeat(np.arange(n_rows), np.diff(self.indptr))
+        return np.bincount(row, weights=self.values**2, minlength=n_rows)
+
+
+def writable(array: Any, dtype: Any) -> np.ndarray:
+    """A C-contiguous, writable array of ``dtype``, copied only if needed (read-only arrays are another numba type)."""
+    return np.require(array, dtype=dtype, requirements=["C", "A", "W"])
+
+
+def matrix_rows(X: Any, owner: str, unit: str = "example") -> Rows:
+    """Rows of one dense or sparse (N, F) matrix; ``unit`` is what the error calls a row."""
+    if sp.issparse(X):
+        csr = sp.csr_array(X, copy=False)
+        if not csr.has_canonical_format:
+            csr = csr.copy()
+            csr.sum_duplicates()
+        rows = Rows(csr.indptr, csr.indices, real(csr.data, owner), csr.shape[1])
+    else:
+        dense = real(X, owner)
+        if dense.ndim != 2:
+            raise InputError(f"{owner}: X must be a 2-D array or a sparse matrix, got {dense.ndim} dimensions")
+        where = np.nonzero(dense)
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(where[0], minlength=len(dense)))])
+        rows = Rows(indptr, where[1], dense[where], dense.shape[1])
+    check_finite(rows, owner, unit)
+    return rows
+
+
+def check_finite(rows: Rows, owner: str, unit: str) -> None:
+    """Raise with the index of the first row that has a NaN or an infinity."""
+    bad = np.flatnonzero(~np.isfinite(rows.values))
+    if len(bad):
+        row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
+        raise InputError(f"{owner}: {unit} {row} has a NaN or an infinity in feature {rows.indices[bad[0]]}; clean X")
+
+
+def real(values: Any, owner: str) -> np.ndarray:
+    """An array of real numbers as float64."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise InputError(f"{owner}: X is complex; complex data is not supported, only real features are")
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{owner}: X must hold real numbers ({error})") from error
+
+
+def sequence_rows(X: Sequence[Any], n_features: int | None, owner: str) -> tuple[Rows, np.ndarray]:
+    """Stack sequences (T_i, F), dense or sparse; also return the (n + 1,) position offsets."""
+    if len(X) == 0:
+        raise InputError(f"{owner}: X is empty; give at least one sequence")
+    for i, x in enumerate(X):
+        x = x if hasattr(x, "shape") else real(x, f"{owner}: example {i}")
+        if len(x.shape) != 2:
+            raise InputError(f"{owner}: example {i} must be a (T, F) array, got shape {tuple(x.shape)}")
+        n_features = x.shape[1] if n_features is None else n_features
+        if x.shape[0] == 0:
+            raise InputError(f"{owner}: example {i} is an empty sequence; leave it out")
+        if x.shape[1] != n_features:
+            raise InputError(f"{owner}: example {i} has {x.shape[1]} features, expected {n_features}")
+    pieces = [one_sequence(x, i, owner) for i, x in enumerate(X)]
+    lengths = [len(piece.indptr) - 1 for piece in pieces]
+    counts = np.concatenate([np.diff(piece.indptr) for piece in pieces])
+    stacked = Rows(
+        np.concatenate([[0], np.cumsum(counts)]),
+        np.concatenate([piece.indices for piece in pieces]),
+        np.concatenate([piece.values for piece in pieces]),
+        int(n_features or 0),
+    )
+    return stacked, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def one_sequence(x: Any, i: int, owner: str) -> Rows:
+    return matrix_rows(x, f"{owner}: example {i}", unit="position")
+
+
+def integer_labels(y: Any, where: str) -> np.ndarray:
+    """A flat int64 array of labels >= 0; floats are accepted when they are whole."""
+    array = np.asarray(y)
+    if array.dtype.kind == "f" and array.size and np.all(np.isfinite(array)) and np.all(array == np.floor(array)):
+        array = array.astype(np.int64)
+    if array.dtype.kind == "b":
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{where}: labels must be whole numbers 0, 1, ..., got {array.dtype}")
+    if array.size and array.min() < 0:
+        raise InputError(f"{where}: labels must be >= 0, got {array.min()}")
+    return array.astype(np.int64)
+
+
+def check_label_range(labels: np.ndarray, n_labels: int, where: str) -> None:
+    if labels.size and labels.max() >= n_labels:
+        raise InputError(f"{where} has label {labels.max()}, but n_labels = {n_labels} allows 0 .. {n_labels - 1}")
+
+
+def check_same_length(X: Any, y: Any, owner: str) -> None:
+    n_x = X.shape[0] if hasattr(X, "shape") else len(X)
+    if n_x != len(y):
+        raise InputError(f"{owner}: X has {n_x} examples and y has {len(y)}; they must match")
+    if n_x == 0:
+        raise InputError(f"{owner}: X is empty; give at least one example")
+
+
+def cost_matrix(cost: Any, n_labels: int, owner: str) -> np.ndarray:
+    """(K, K) cost[true, predicted]; the 0/1 loss for None."""
+    if cost is None:
+        return 1.0 - np.eye(n_labels)
+    matrix = np.array(cost, dtype=np.float64)
+    if matrix.shape != (n_labels, n_labels):
+        raise OptionError(f"{owner}: cost must have shape ({n_labels}, {n_labels}), got {matrix.shape}")
+    if not np.all(np.isfinite(matrix)) or matrix.min() < 0:
+        raise OptionError(f"{owner}: cost must be finite and >= 0")
+    if np.any(np.diag(matrix) != 0):
+        raise OptionError(f"{owner}: cost must have a zero diagonal (the truth costs nothing)")
+    return matrix

@@ -1,0 +1,134 @@
+"""Multiclass classification as a structural SVM (Crammer and Singer's, with any cost matrix)."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from bcfw.errors import InputError, OptionError
+from bcfw.models import multiclass_kernels
+from bcfw.models.base import KernelModel
+from bcfw.models.contract import kernel_set
+from bcfw.models.inputs import check_label_range, check_same_length, cost_matrix, integer_labels, matrix_rows
+from bcfw.models.labelings import LABELING_KERNELS
+from bcfw.models.multiclass_kernels import MulticlassData, MulticlassWork
+
+
+class Multiclass(KernelModel):
+    """One of K labels per example: ``<w, phi(x, y)> = x'W[:, y]`` with W (F, K) in C order.
+
+    Parameters
+    ----------
+    n_labels : int or None
+        K; None takes it from the training labels.
+    cost : (K, K) array or None
+        ``cost[true, predicted] >= 0``, zero diagonal; None is the 0/1 loss.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw
+    >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0]]), [0, 1, 2]
+    >>> result = bcfw.train(bcfw.models.Multiclass(), X, y, lam=0.01)
+    >>> result.predict(X)
+    array([0, 1, 2])
+    """
+
+    kernels = kernel_set(multiclass_kernels, {"Data": MulticlassData, "Work": MulticlassWork, **LABELING_KERNELS})
+
+    def __init__(self, n_labels: int | None = None, cost: Any = None) -> None:
+        if n_labels is not None and n_labels < 1:
+            raise OptionError(f"Multiclass: n_labels must be at least 1, got {n_labels}")
+        self.n_labels = n_labels
+        self.cost = cost
+        self.n_features: int | None = None
+
+    def bind(self, X: Any, y: Any) -> Multiclass:
+        """A copy with n_labels, n_features and dim = F K set."""
+        X = self._matrix(X)
+        check_same_length(X, y, "Multiclass")
+        labels = self._labels(y)
+        bound = copy.copy(self)
+        if bound.n_labels is None:
+            bound.n_labels = 1 + int(labels.max())
+        bound.cost = cost_matrix(self.cost, bound.n_labels, "Multiclass")
+        bound.n_features = int(X.shape[1])
+        bound.dim = bound.n_features * bound.n_labels
+        return bound
+
+    def pack(self, X: Any, y: Any = None) -> MulticlassData:
+        self._check_bound()
+        rows = matrix_rows(self._matrix(X), "Multiclass")
+        if rows.n_features != self.n_features:
+            raise InputError(f"Multiclass: X has {rows.n_features} features, expected {self.n_features}")
+        n = len(rows.indptr) - 1
+        labels = np.zeros(n, np.int64)
+        if y is not None:
+            check_same_length(X, y, "Multiclass")
+            labels = self._labels(y)
+            for i in np.flatnonzero(labels >= int(self.n_labels or 0))[:1]:
+                check_label_range(labels[i : i + 1], int(self.n_labels or 0), f"Multiclass: example {i}")
+        return MulticlassData(
+            rows.indptr,
+            rows.indices,
+            rows.values,
+            labels,
+            np.arange(n + 1),
+            rows.sqnorms(),
+            self.cost,
+            rows.n_features,
+            int(self.n_labels or 0),
+        )
+
+    def make_work(self, data: MulticlassData) -> MulticlassWork:
+        K = data.n_labels
+        return MulticlassWork(
+            theta=np.zeros(K),
+            y=np.zeros(1, np.int64),
+            d=np.zeros(K),
+            n_moved=np.zeros(1, np.int64),
+            moved=np.zeros(K, np.int64),
+        )
+
+    def initial_mu(self, data: MulticlassData) -> tuple[np.ndarray]:
+        """(n, K) averaged labels, at the truth."""
+        average = np.zeros((len(data.y), data.n_labels))
+        average[np.arange(len(data.y)), data.y] = 1.0
+        return (average,)
+
+    def output(self, data: MulticlassData, labelings: np.ndarray) -> np.ndarray:
+        """Labels as one int array."""
+        return labelings
+
+    def features(self, x: Any, y: Any) -> np.ndarray:
+        """phi(x, y), (dim,): x in column y, zero elsewhere."""
+        self._check_bound()
+        out = np.zeros((int(self.n_features or 0), int(self.n_labels or 0)))
+        out[:, int(y)] = x.toarray().ravel() if sp.issparse(x) else np.asarray(x, dtype=np.float64).ravel()
+        return out.ravel()
+
+    def loss(self, y_true: Any, y: Any) -> float:
+        """cost[y_true, y]."""
+        self._check_bound()
+        return float(self.cost[int(y_true), int(y)])
+
+    def _matrix(self, X: Any) -> Any:
+        """X as one matrix: an array, a sparse matrix, or a list of vectors or sparse rows."""
+        if isinstance(X, list | tuple) and len(X) and sp.issparse(X[0]):
+            return sp.vstack(X, format="csr")
+        X = X if sp.issparse(X) else np.asarray(X)
+        if X.ndim != 2:
+            raise InputError(f"Multiclass: X must be two-dimensional (n, F), got {X.ndim} dimension(s)")
+        return X
+
+    def _labels(self, y: Any) -> np.ndarray:
+        labels = integer_labels(y, "Multiclass: y")
+        if labels.ndim != 1:
+            raise InputError(f"Multiclass: y must have one label per example, got shape {labels.shape}")
+        return labels
+
+    def _check_bound(self) -> None:
+        if self.dim is None:
+            raise OptionError("Multiclass: call bind(X, y) first, or train; the sizes are not known yet")

@@ -1,0 +1,99 @@
+"""Checked keyword options: unknown names and impossible values raise, with the nearest known name."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar
+
+from bcfw.errors import OptionError, nearest
+
+
+class Option:
+    """One declared option: a default value and a test. Subclasses say what is allowed."""
+
+    def __init__(self, default: Any) -> None:
+        self.default = default
+
+    def allowed(self) -> str:
+        raise NotImplementedError
+
+    def accepts(self, value: Any) -> bool:
+        raise NotImplementedError
+
+    def check(self, owner: str, name: str, value: Any) -> Any:
+        """Return ``value`` or raise an :class:`OptionError` that names owner, option and what it takes."""
+        if not self.accepts(value):
+            raise OptionError(f"{owner}: {name} must be {self.allowed()}, got {value!r}")
+        return value
+
+
+class Choice(Option):
+    """One of a few words; the first is the default."""
+
+    def __init__(self, *words: str | None) -> None:
+        super().__init__(words[0])
+        self.words = words
+
+    def allowed(self) -> str:
+        return " or ".join(repr(word) for word in self.words)
+
+    def accepts(self, value: Any) -> bool:
+        return (value is None or isinstance(value, str)) and value in self.words
+
+
+class Flag(Option):
+    """True or False."""
+
+    def allowed(self) -> str:
+        return "True or False"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, bool)
+
+
+class Count(Option):
+    """A whole number of at least one."""
+
+    def allowed(self) -> str:
+        return "a whole number >= 1"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+class Configurable:
+    """A class whose :class:`Option` attributes are its keyword arguments.
+
+    Instances are read like plain records: ``solver.sampling``. ``repr`` shows the options that differ from
+    their defaults.
+    """
+
+    _options: ClassVar[dict[str, Option]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, Option)}
+        cls._options = {**cls._options, **own}
+        cls.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default)
+                for name, option in cls._options.items()
+            ]
+        )
+
+    def __init__(self, **given: Any) -> None:
+        owner = type(self).__name__
+        for name in given:
+            if name not in self._options:
+                raise OptionError(f"{owner} has no option {name!r}; {nearest(name, self._options)}")
+        for name, option in self._options.items():
+            value = option.check(owner, name, given[name]) if name in given else option.default
+            setattr(self, name, value)
+
+    def __repr__(self) -> str:
+        shown = (
+            f"{name}={getattr(self, name)!r}"
+            for name, option in self._options.items()
+            if getattr(self, name) != option.default
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"

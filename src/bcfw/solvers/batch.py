@@ -1,0 +1,48 @@
+"""Batch Frank-Wolfe (bcfw-2013, Alg. 2): the oracle on all examples, then one step for all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bcfw.dual import DualProblem
+from bcfw.run import Run
+from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.passes import batch_oracle_pass, batch_step_pass, exact_step
+
+
+class BatchFW(Solver):
+    """Batch Frank-Wolfe with exact steps; equals the batch subgradient method with step gamma/lam.
+
+    Its oracle pass is a certificate, so every pass adds a row to the history.
+
+    Examples
+    --------
+    >>> import bcfw
+    >>> bcfw.solvers.BatchFW()
+    BatchFW()
+    """
+
+    def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
+        passes = 0
+        state, n = problem.state, problem.n_blocks
+        labelings = problem.model.make_labelings(problem.data)
+        while True:
+            hinge, losses, toward = np.zeros(n), np.zeros(n), np.zeros_like(state.w)
+            bad = problem.call(batch_oracle_pass, problem.lam, problem.blocks, hinge, losses, toward, labelings)
+            if bad >= 0:
+                raise problem.not_maximal(bad)
+            problem.oracle_calls += len(problem.blocks)
+            certificate = problem.weigh(state.w, float(state.ell.sum()), hinge)
+            run.record(passes=passes, oracle_calls=problem.oracle_calls, **certificate._asdict())
+            run.check_limits(passes)
+            if run.status is not None:
+                return Outcome(state.w.copy(), certificate, passes)
+            gap = float(state.gap[problem.blocks].sum())
+            gamma = exact_step(gap, problem.lam * float(toward @ toward), 1.0)
+            if gamma == 0.0:
+                run.status = "stalled"
+                return Outcome(state.w.copy(), certificate, passes)
+            problem.call(batch_step_pass, gamma, problem.blocks, losses, labelings)
+            state.w[:] += gamma * toward
+            passes += 1
+            run.after_pass(passes, state.w.copy)

@@ -1,0 +1,186 @@
+"""``bcfw.train``: data in, certified weights out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bcfw.dual import Certificate, DualProblem, snapshots
+from bcfw.errors import InputError, OptionError, OracleError, nearest
+from bcfw.run import Callback, Result, Run
+from bcfw.solvers import BCFW, SOLVERS, Solver
+from bcfw.solvers.base import Outcome
+
+#: Seconds between saves when ``checkpoint`` is only a path.
+CHECKPOINT_SECONDS = 60.0
+
+
+def train(
+    model: Any,
+    X: Any,
+    y: Any,
+    lam: float = 0.01,
+    solver: Solver | str = "auto",
+    tol: float = 1e-3,
+    max_passes: float = 1000,
+    max_seconds: float | None = None,
+    bounds: Any = None,
+    sample_weight: Any = None,
+    callbacks: Sequence[Callback] = (),
+    seed: int = 0,
+    warm_start: Result | str | Path | None = None,
+    checkpoint: str | Path | tuple[str | Path, float] | None = None,
+    n_jobs: int = 1,
+) -> Result:
+    """Train a structural SVM until its duality gap is certified to be small.
+
+    Minimises ``P(w) = lam/2 |w|^2 + (1/S) sum_i s_i max_y [L_i(y) - <w, phi(x_i, y_i) - phi(x_i, y)>]``, where s_i are
+    the sample weights (1) and S their sum, through its dual.
+
+    Parameters
+    ----------
+    model : bcfw.Model
+        A built-in or your own structure; it is not changed.
+    X, y : sequences
+        Inputs and outputs, in the form the model takes.
+    lam : float
+        Regularisation, > 0. The C of other SVMs is 1/(lam S).
+    solver : Solver or str
+        "auto", a name in ``bcfw.solvers.SOLVERS``, or an instance with options.
+    tol : float
+        Stop when ``gap <= tol P(0)``; P(0) is the weighted mean of the worst losses.
+    max_passes, max_seconds : float
+        Limits; whichever comes first.
+    bounds : None
+        Box constraints on w; no solver takes them yet.
+    sample_weight : (n,) array or None
+        Non-negative weights; an integer weight equals repetition.
+    callbacks : sequence of callables
+        Each is called with an :class:`bcfw.run.Info` after every pass; True stops.
+    seed : int
+        Makes the run reproducible.
+    warm_start : Result, path or None
+        A result or checkpoint of the same problem (lam may differ) to continue from.
+    checkpoint : path, (path, seconds) or None
+        Where, and how often (60 s), to save the state; also saved at the end and after an error.
+    n_jobs : int
+        Threads of the certificate passes; -1 takes all cores.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(3, size=60)
+    >>> X = np.eye(3)[y] + 0.3 * rng.standard_normal((60, 3))
+    >>> result = bcfw.train(bcfw.models.Multiclass(), X, y, lam=0.01, tol=1e-4)
+    >>> result.status, bool(result.gap <= 1e-4)
+    ('converged', True)
+    """
+    chosen = find_solver(solver)
+    check_numbers(lam, tol, max_passes, max_seconds)
+    if bounds is not None:
+        raise OptionError(f"bounds: {type(chosen).__name__} does not support box constraints; leave bounds=None")
+    path, every = checkpoint if isinstance(checkpoint, tuple) else (checkpoint, CHECKPOINT_SECONDS)
+    problem = DualProblem(model.bind(X, y), X, y, float(lam), sample_weight, thread_count(n_jobs))
+    if warm_start is not None:
+        problem.restore(read_warm_start(warm_start))
+    autosave = None if path is None else (float(every), lambda: problem.save(path))
+    run = Run(tol * problem.worst_loss, max_passes, max_seconds, tuple(callbacks), autosave)
+    try:
+        with run.interrupt:
+            outcome = chosen.solve(problem, run, np.random.default_rng(seed))
+    except OracleError as error:
+        error.result = partial_result(problem, run, chosen)
+        raise
+    finally:
+        if path is not None:
+            problem.save(path)
+    run.warn_unless_converged(outcome.certificate.gap)
+    return make_result(outcome, problem, run, chosen)
+
+
+def find_solver(solver: Solver | str) -> Solver:
+    """An instance for a name; "auto" is BCFW in permuted order."""
+    if isinstance(solver, Solver):
+        return solver
+    if isinstance(solver, str) and solver == "auto":
+        return BCFW()
+    if isinstance(solver, str) and solver in SOLVERS:
+        return SOLVERS[solver]()
+    if isinstance(solver, type) and issubclass(solver, Solver):
+        raise OptionError(f"solver is the class {solver.__name__}; give an instance, {solver.__name__}()")
+    raise OptionError(f"solver {solver!r} is unknown; {nearest(str(solver), ['auto', *SOLVERS])}")
+
+
+def check_numbers(lam: Any, tol: Any, max_passes: Any, max_seconds: Any) -> None:
+    """The limits that every problem needs, each with its own error."""
+    if not is_number(lam) or not 0 < lam < np.inf:
+        raise OptionError(f"lam must be a finite number > 0, got {lam!r}")
+    if not is_number(max_passes) or not max_passes > 0:
+        raise OptionError(f"max_passes must be a number > 0, got {max_passes!r}")
+    if not is_number(tol) or not tol >= 0:
+        raise OptionError(f"tol must be a number >= 0, got {tol!r}")
+    if max_seconds is not None and not (is_number(max_seconds) and max_seconds > 0):
+        raise OptionError(f"max_seconds must be a number > 0 or None, got {max_seconds!r}")
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def thread_count(n_jobs: int) -> int:
+    if not isinstance(n_jobs, Integral) or n_jobs == 0 or n_jobs < -1:
+        raise OptionError(f"n_jobs must be a whole number >= 1, or -1 for all cores, got {n_jobs!r}")
+    return int(n_jobs) if n_jobs > 0 else os.cpu_count() or 1
+
+
+def read_warm_start(source: Any) -> dict[str, Any]:
+    """The snapshot behind a Result or a checkpoint path."""
+    if isinstance(source, str | Path):
+        return snapshots.read(source)
+    if isinstance(source, Result):
+        if not source.snapshot:
+            raise InputError("warm_start: this Result carries no dual state; give the one that train returned")
+        return source.snapshot
+    raise OptionError(f"warm_start must be a Result or a checkpoint's path, got {type(source).__name__}")
+
+
+def make_result(outcome: Outcome, problem: DualProblem, run: Run, solver: Solver) -> Result:
+    certificate = outcome.certificate
+    return Result(
+        w=outcome.w,
+        primal=certificate.primal,
+        dual=certificate.dual,
+        gap=certificate.gap,
+        certified=True,
+        status=run.status or "max_passes",
+        lam=problem.lam,
+        n_passes=outcome.passes,
+        n_oracle_calls=problem.oracle_calls,
+        seconds=run.seconds,
+        history=run.history(),
+        solver=solver,
+        model=problem.model,
+        last=None if outcome.last is None else make_result(outcome.last, problem, run, solver),
+        snapshot=problem.snapshot(),
+    )
+
+
+def partial_result(problem: DualProblem, run: Run, solver: Solver) -> Result | None:
+    """What had been reached when an oracle failed: the weights without a certificate of their own."""
+    if not run.rows:
+        return None
+    w, nan = problem.state.w.copy(), float("nan")
+    outcome = Outcome(w, Certificate(nan, problem.dual_value(), nan), run.rows[-1]["passes"])
+    result = make_result(outcome, problem, run, solver)
+    result.certified, result.status = False, "interrupted"
+    return result
