@@ -14,14 +14,16 @@ __version__ = "0.1.0"
 _HOMES = {
     "train": "bcfw.training",
     "Result": "bcfw.run",
+    "Progress": "bcfw.progress",
     "Model": "bcfw.models",
     "CompiledModel": "bcfw.models",
     "check_model": "bcfw.models",
+    **dict.fromkeys(("StructuralSVM", "MulticlassSVM", "ChainSVM"), "bcfw.estimators"),
     **dict.fromkeys(
         ("BcfwError", "ConvergenceWarning", "InputError", "ModelError", "OptionError", "OracleError"), "bcfw.errors"
     ),
 }
-_MODULES = ("models", "solvers")
+_MODULES = ("datasets", "estimators", "models", "solvers")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -41,7 +41,10 @@ class Rule(NamedTuple):
     average: np.ndarray
 
 
-#: Places in the ``tally`` array that a pass updates: steps ever taken (k), dual gain of this pass,
-#: steps since averaging began (s) and the averaging sum of ell.
-STEPS, GAIN, AVERAGED_STEPS, AVERAGE_ELL = range(4)
-TALLY_SIZE = 4
+#: Places in the ``tally`` array that a pass updates: steps ever taken (k), dual gain of this pass, steps since
+#: averaging began (s), the averaging sum of ell, and why a pass ended before the end of its order.
+STEPS, GAIN, AVERAGED_STEPS, AVERAGE_ELL, STOP = range(5)
+TALLY_SIZE = 5
+
+#: Values of ``tally[STOP]``: the oracle was not maximal, or the block's average needs more room.
+NOT_MAXIMAL, NEEDS_ROOM = 1.0, 2.0

@@ -189,6 +189,13 @@ class Run:
             if callback(info) is True and self.status is None:
                 self.status = "stopped"
 
+    def finish_callbacks(self, result: Result | None) -> None:
+        """Tell callbacks that have a method ``finish(result)`` that the run is over (None: it failed)."""
+        for callback in self.callbacks:
+            finish = getattr(callback, "finish", None)
+            if finish is not None:
+                finish(result)
+
     def history(self) -> dict[str, np.ndarray]:
         """The recorded rows as arrays of equal length."""
         return {key: np.array([row[key] for row in self.rows]) for key in self.rows[0]}

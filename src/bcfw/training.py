@@ -12,6 +12,7 @@ import numpy as np
 
 from bcfw.dual import Certificate, DualProblem, snapshots
 from bcfw.errors import InputError, OptionError, OracleError, nearest
+from bcfw.progress import progress_callbacks
 from bcfw.run import Callback, Result, Run
 from bcfw.solvers import BCFW, SOLVERS, Solver
 from bcfw.solvers.base import Outcome
@@ -36,6 +37,7 @@ def train(
     warm_start: Result | str | Path | None = None,
     checkpoint: str | Path | tuple[str | Path, float] | None = None,
     n_jobs: int = 1,
+    verbose: int = 0,
 ) -> Result:
     """Train a structural SVM until its duality gap is certified to be small.
 
@@ -61,7 +63,8 @@ def train(
     sample_weight : (n,) array or None
         Non-negative weights; an integer weight equals repetition.
     callbacks : sequence of callables
-        Each is called with an :class:`bcfw.run.Info` after every pass; True stops.
+        Each is called with an :class:`bcfw.run.Info` after every pass; True stops. A callback's method
+        ``finish(result)``, if it has one, is called at the end.
     seed : int
         Makes the run reproducible.
     warm_start : Result, path or None
@@ -70,6 +73,8 @@ def train(
         Where, and how often (60 s), to save the state; also saved at the end and after an error.
     n_jobs : int
         Threads of the certificate passes; -1 takes all cores.
+    verbose : int
+        0 quiet, 1 a live display, 2 plain lines.
 
     Returns
     -------
@@ -87,6 +92,7 @@ def train(
     """
     chosen = find_solver(solver)
     check_numbers(lam, tol, max_passes, max_seconds)
+    display = progress_callbacks(verbose)
     if bounds is not None:
         raise OptionError(f"bounds: {type(chosen).__name__} does not support box constraints; leave bounds=None")
     path, every = checkpoint if isinstance(checkpoint, tuple) else (checkpoint, CHECKPOINT_SECONDS)
@@ -94,18 +100,21 @@ def train(
     if warm_start is not None:
         problem.restore(read_warm_start(warm_start))
     autosave = None if path is None else (float(every), lambda: problem.save(path))
-    run = Run(tol * problem.worst_loss, max_passes, max_seconds, tuple(callbacks), autosave)
+    run = Run(tol * problem.worst_loss, max_passes, max_seconds, (*callbacks, *display), autosave)
+    result = None
     try:
         with run.interrupt:
             outcome = chosen.solve(problem, run, np.random.default_rng(seed))
+        result = make_result(outcome, problem, run, chosen)
     except OracleError as error:
         error.result = partial_result(problem, run, chosen)
         raise
     finally:
         if path is not None:
             problem.save(path)
-    run.warn_unless_converged(outcome.certificate.gap)
-    return make_result(outcome, problem, run, chosen)
+        run.finish_callbacks(result)
+    run.warn_unless_converged(result.gap)
+    return result
 
 
 def find_solver(solver: Solver | str) -> Solver:

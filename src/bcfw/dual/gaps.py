@@ -59,7 +59,7 @@ def gap_pass(
     Returns
     -------
     int
-        The first block whose oracle is not maximal (its gap is negative beyond rounding), or -1.
+        How many blocks were done; the oracle of the next one, if any, is not maximal.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
@@ -68,8 +68,8 @@ def gap_pass(
         i = blocks[j]
         hinge[i] = examine(data, i, w, state, work)
         if hinge[i] < 0.0:
-            return i
-    return -1
+            return j
+    return blocks.shape[0]
 
 
 def rebuild_pass(

@@ -18,7 +18,7 @@ import numpy as np
 from bcfw.dual import snapshots
 from bcfw.dual.gaps import gap_pass, loss_pass, rebuild_pass
 from bcfw.errors import InputError, OracleError
-from bcfw.records import STEPS, TALLY_SIZE, State
+from bcfw.records import NOT_MAXIMAL, STEPS, STOP, TALLY_SIZE, State
 
 
 class Certificate(NamedTuple):
@@ -52,7 +52,7 @@ class DualProblem:
         self.blocks = np.flatnonzero(weight > 0)
         self.state = State(
             w=np.zeros(model.dim),
-            mu=model.initial_mu(self.data),
+            mu=tuple(model.initial_mu(self.data)),
             ell=np.zeros(self.n_blocks),
             gap=np.zeros(self.n_blocks),
             weight=weight,
@@ -71,6 +71,17 @@ class DualProblem:
         """Run a template, specialised to the model, on this problem's data and state."""
         run = self.model.kernels.entry(template)
         return run(tuple(self.data), tuple(work or self.work), tuple(self.state), *args)
+
+    def sweep(self, template: Any, order: np.ndarray, *args: Any) -> None:
+        """Run a template over the blocks of ``order``, making room for the averages where it asks for it."""
+        done = 0
+        while True:
+            done += self.call(template, order[done:], self.tally, *args)
+            if done == len(order):
+                return
+            if self.tally[STOP] == NOT_MAXIMAL:
+                raise self.not_maximal(order[done])
+            self.state = self.state._replace(mu=tuple(self.model.enlarge_mu(self.state.mu)))
 
     def dual_value(self) -> float:
         """``D = sum ell_i - lam/2 |w|^2`` of the current state."""
@@ -102,20 +113,21 @@ class DualProblem:
         state = self.state if here else self.state._replace(gap=np.empty(self.n_blocks))
         hinge = np.zeros(self.n_blocks)
 
-        def part(job: int) -> int:
-            chunk = np.array_split(self.blocks, len(self._works))[job]
-            run = self.model.kernels.entry(gap_pass)
-            return run(tuple(self.data), tuple(self._works[job]), tuple(state), w, chunk, hinge)
+        chunks = np.array_split(self.blocks, len(self._works))
+        run = self.model.kernels.entry(gap_pass)
 
-        if len(self._works) == 1:
-            bad = [part(0)]
+        def part(job: int) -> int:
+            return run(tuple(self.data), tuple(self._works[job]), tuple(state), w, chunks[job], hinge)
+
+        if len(chunks) == 1:
+            done = [part(0)]
         else:
-            with ThreadPoolExecutor(len(self._works)) as pool:
-                bad = list(pool.map(part, range(len(self._works))))
+            with ThreadPoolExecutor(len(chunks)) as pool:
+                done = list(pool.map(part, range(len(chunks))))
         self.oracle_calls += len(self.blocks)
-        for i in bad:
-            if i >= 0:
-                raise self.not_maximal(i)
+        for chunk, count in zip(chunks, done, strict=True):
+            if count < len(chunk):
+                raise self.not_maximal(chunk[count], state.gap[chunk[count]])
         return self.weigh(w, ell, hinge)
 
     def weigh(self, w: np.ndarray, ell: float, hinge: np.ndarray) -> Certificate:
@@ -125,11 +137,12 @@ class DualProblem:
         dual = ell - square
         return Certificate(primal, dual, primal - dual)
 
-    def not_maximal(self, i: int) -> OracleError:
+    def not_maximal(self, i: int, gap: float | None = None) -> OracleError:
         """The error for a block whose oracle returned less than the block's current average."""
+        gap = self.state.gap[i] if gap is None else gap
         return OracleError(
-            f"example {i}: the oracle's output has a smaller value than labelings it returned before "
-            f"(block gap {self.state.gap[i]:.3g} < 0), so it is not maximal; bcfw.check_model helps to find out why",
+            f"example {i}: the oracle's output has a smaller value than labelings it returned before (block gap "
+            f"{gap:.3g} < 0), so it is not maximal; bcfw.check_model helps to find out why",
             int(i),
         )
 
@@ -183,7 +196,7 @@ class DualProblem:
                 )
         n_arrays = sum(key.startswith("mu_") for key in snapshot)
         mu = self.model.import_mu(self.data, [snapshot[f"mu_{j}"] for j in range(n_arrays)])
-        self.state = self.state._replace(mu=mu)
+        self.state = self.state._replace(mu=tuple(mu))
         self.tally[STEPS] = float(snapshot["steps"])
         averaged = np.zeros(self.n_blocks)
         self.call(loss_pass, np.zeros_like(self.state.w), averaged)

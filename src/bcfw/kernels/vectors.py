@@ -16,32 +16,40 @@ from bcfw.kernels.specialise import entry
 Sparse = tuple[np.ndarray, np.ndarray]
 
 
-@entry
-def _dense_combine(a, s, b):
-    out = np.empty_like(a)
+def dense_combine(a, s, b, out):
     for j in range(a.shape[0]):
         out[j] = a[j] + s * b[j]
-    return out
 
 
-@entry
-def _dense_dot(a, w):
-    total = 0.0
+def dense_products(a, w):
+    """Return <a, w> and <a, a>."""
+    along = 0.0
+    square = 0.0
     for j in range(a.shape[0]):
-        total += a[j] * w[j]
-    return total
+        along += a[j] * w[j]
+        square += a[j] * a[j]
+    return along, square
 
 
-@entry
-def _dense_add(w, s, a):
+def dense_add(w, s, a):
     for j in range(a.shape[0]):
         w[j] += s * a[j]
 
 
-@entry
-def _sparse_combine(a_index, a_value, s, b_index, b_value):
-    index = np.empty(a_index.shape[0] + b_index.shape[0], np.int64)
-    value = np.empty(index.shape[0])
+def sparse_read(index, value, out_index, out_value):
+    """Copy a pair to arrays of fixed types; return whether its indices increase."""
+    before = -1
+    increasing = True
+    for j in range(index.shape[0]):
+        out_index[j] = index[j]
+        out_value[j] = value[j]
+        increasing = increasing and out_index[j] > before
+        before = out_index[j]
+    return increasing
+
+
+def sparse_combine(a_index, a_value, s, b_index, b_value, index, value):
+    """Write a + s b without its zeros; return the number of entries."""
     a = b = count = 0
     while a < a_index.shape[0] or b < b_index.shape[0]:
         if b == b_index.shape[0] or (a < a_index.shape[0] and a_index[a] < b_index[b]):
@@ -56,19 +64,20 @@ def _sparse_combine(a_index, a_value, s, b_index, b_value):
             b += 1
         if value[count] != 0.0:
             count += 1
-    return index[:count].copy(), value[:count].copy()
+    return count
 
 
-@entry
-def _sparse_dot(index, value, w):
-    total = 0.0
+def sparse_products(index, value, w):
+    """Return <a, w> and <a, a>."""
+    along = 0.0
+    square = 0.0
     for j in range(index.shape[0]):
-        total += value[j] * w[index[j]]
-    return total
+        along += value[j] * w[index[j]]
+        square += value[j] * value[j]
+    return along, square
 
 
-@entry
-def _sparse_add(w, s, index, value):
+def sparse_add(w, s, index, value):
     for j in range(index.shape[0]):
         w[index[j]] += s * value[j]
 
@@ -78,32 +87,30 @@ class DenseVectors:
 
     def __init__(self, dim: int) -> None:
         self.dim = dim
+        self._combine = entry(dense_combine)
+        #: ``products(a, w)`` = (<a, w>, <a, a>); ``add_to(w, s, a)``: w += s a.
+        self.products = entry(dense_products)
+        self.add_to = entry(dense_add)
 
     def read(self, features: Any) -> np.ndarray:
         """A user's feature vector, dense or sparse, as an array."""
         if sp.issparse(features):
             features = features.toarray()
-        vector = np.asarray(features, dtype=np.float64).ravel()
+        vector = np.ascontiguousarray(features, dtype=np.float64)
+        if vector.ndim != 1:
+            vector = vector.ravel()
         if vector.shape[0] != self.dim:
             raise ValueError(f"{vector.shape[0]} features, expected dim = {self.dim}")
         return vector
 
+    def combine(self, a: np.ndarray, s: float, b: np.ndarray) -> np.ndarray:
+        """Return a + s b."""
+        out = np.empty(self.dim)
+        self._combine(a, s, b, out)
+        return out
+
     def zero(self) -> np.ndarray:
         return np.zeros(self.dim)
-
-    def combine(self, a: np.ndarray, s: float, b: np.ndarray) -> np.ndarray:
-        """A + s b."""
-        return _dense_combine(a, s, b)
-
-    def dot(self, a: np.ndarray, w: np.ndarray) -> float:
-        return _dense_dot(a, w)
-
-    def sqnorm(self, a: np.ndarray) -> float:
-        return _dense_dot(a, a)
-
-    def add_to(self, w: np.ndarray, s: float, a: np.ndarray) -> None:
-        """W += s a."""
-        _dense_add(w, s, a)
 
     def stack(self, vectors: list[np.ndarray]) -> list[np.ndarray]:
         """Plain arrays to save."""
@@ -118,48 +125,46 @@ class SparseVectors:
 
     def __init__(self, dim: int) -> None:
         self.dim = dim
+        self._read = entry(sparse_read)
+        self._combine = entry(sparse_combine)
+        self._products = entry(sparse_products)
+        self._add = entry(sparse_add)
+
+    def combine(self, a: Sparse, s: float, b: Sparse) -> Sparse:
+        """Return a + s b."""
+        size = len(a[0]) + len(b[0])
+        index, value = np.empty(size, np.int64), np.empty(size)
+        count = self._combine(a[0], a[1], s, b[0], b[1], index, value)
+        return index[:count], value[:count]
+
+    def products(self, a: Sparse, w: np.ndarray) -> tuple[float, float]:
+        """Return <a, w> and <a, a>."""
+        return self._products(a[0], a[1], w)
+
+    def add_to(self, w: np.ndarray, s: float, a: Sparse) -> None:
+        """Add s a to w."""
+        self._add(w, s, a[0], a[1])
 
     def read(self, features: Any) -> Sparse:
         """A user's feature vector (scipy-sparse row, column or 1-D, or dense) as a pair."""
         if not sp.issparse(features):
-            dense = np.asarray(features, dtype=np.float64).ravel()
-            if dense.shape[0] != self.dim:
-                raise ValueError(f"{dense.shape[0]} features, expected dim = {self.dim}")
-            index = np.flatnonzero(dense)
-            return index, dense[index]
+            features = sp.csr_array(np.asarray(features, dtype=np.float64).reshape(1, -1))
         shape = features.shape
-        size = shape[0] if len(shape) == 1 else shape[0] * shape[1]
-        if size != self.dim or (len(shape) == 2 and 1 not in shape):
+        if max(shape) != self.dim or (len(shape) == 2 and 1 not in shape):
             raise ValueError(f"features of shape {shape}, expected {self.dim} numbers in a row or a column")
-        along_row = len(shape) == 1 or shape[0] == 1
-        if features.format == ("csr" if along_row else "csc"):
+        if features.format == ("csr" if len(shape) == 1 or shape[0] == 1 else "csc"):
             index, value = features.indices, features.data
         else:
             entries = features.tocoo()
-            index, value = entries.coords[0 if len(shape) == 1 or shape[1] == 1 else 1], entries.data
-        index = index.astype(np.int64)
-        value = value.astype(np.float64)
-        if np.any(index[1:] <= index[:-1]):
-            index, where = np.unique(index, return_inverse=True)
-            value = np.bincount(where, weights=value, minlength=len(index))
-        return index, value
+            index, value = entries.coords[int(np.argmax(shape))], entries.data
+        out_index, out_value = np.empty(len(index), np.int64), np.empty(len(index))
+        if self._read(index, value, out_index, out_value):
+            return out_index, out_value
+        out_index, where = np.unique(out_index, return_inverse=True)
+        return out_index, np.bincount(where, weights=out_value, minlength=len(out_index))
 
     def zero(self) -> Sparse:
         return np.empty(0, np.int64), np.empty(0)
-
-    def combine(self, a: Sparse, s: float, b: Sparse) -> Sparse:
-        """A + s b."""
-        return _sparse_combine(a[0], a[1], s, b[0], b[1])
-
-    def dot(self, a: Sparse, w: np.ndarray) -> float:
-        return _sparse_dot(a[0], a[1], w)
-
-    def sqnorm(self, a: Sparse) -> float:
-        return _dense_dot(a[1], a[1])
-
-    def add_to(self, w: np.ndarray, s: float, a: Sparse) -> None:
-        """W += s a."""
-        _sparse_add(w, s, a[0], a[1])
 
     def stack(self, vectors: list[Sparse]) -> list[np.ndarray]:
         """Plain arrays to save."""

@@ -92,6 +92,10 @@ class Model:
         """Averaged parts of all blocks at the start, ``mu_i = z(y_i)``."""
         return black_box.initial_mu(data)
 
+    def enlarge_mu(self, mu: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The same averages with more room; called when the kernel ``reserve`` has returned False."""
+        return mu
+
     def export_mu(self, data: Any, mu: tuple[Any, ...]) -> list[np.ndarray]:
         """The block averages as plain arrays, to save."""
         averages, losses = mu
@@ -172,7 +176,8 @@ class CompiledModel(KernelModel):
         missing = [name for name, value in own.items() if value is None]
         if missing:
             raise ModelError(f"{cls.__name__} must define {', '.join(missing)} (see bcfw.CompiledModel)")
-        cls.kernels = kernel_set(feature_space, {"Work": FeatureWork, "keep_labeling": keep_labeling, **own})
+        more = {"Work": FeatureWork, "keep_labeling": keep_labeling, **own}
+        cls.kernels = kernel_set(feature_space, more, allocates=True)
 
     def bind(self, X: Any, y: Any) -> CompiledModel:
         check_same_length(X, y, type(self).__name__)

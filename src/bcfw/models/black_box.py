@@ -6,6 +6,7 @@ pair (features, loss), so a block's average is a vector and an averaged loss.
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ class BlackBoxData(NamedTuple):
 
 
 class BlackBoxWork(NamedTuple):
-    """``now`` holds the current labeling's z and loss, and the current direction d and d_loss."""
+    """``now`` holds the current labeling's z and loss, and the current direction's d, d_loss and sqnorm."""
 
     now: SimpleNamespace
 
@@ -37,7 +38,11 @@ def pack(model: Any, X: Any, y: Any) -> BlackBoxData:
     """Read the features of every truth; the first decides whether blocks are stored dense or sparse."""
     first = model.features(X[0], y[0])
     vectors = SparseVectors(model.dim) if sp.issparse(first) else DenseVectors(model.dim)
-    truths = [read_features(model, vectors, X[i], y[i], i) for i in range(len(X))]
+    truths = [read_features(model, vectors, X[i], y[i], i) for i in range(len(y))]
+    zero = np.zeros(model.dim)
+    for i, truth in enumerate(truths):
+        if not math.isfinite(sum(vectors.products(truth, zero))):
+            raise not_finite(i)
     return BlackBoxData(model, X, y, vectors, truths)
 
 
@@ -46,9 +51,11 @@ def read_features(model: Any, vectors: Any, x: Any, y: Any, i: int) -> Any:
         vector = vectors.read(model.features(x, y))
     except Exception as error:
         raise OracleError(f"example {i}: features(x, y) failed: {error}", i) from error
-    if not np.isfinite(vectors.sqnorm(vector)):
-        raise OracleError(f"example {i}: features(x, y) holds a NaN or an infinity", i)
     return vector
+
+
+def not_finite(i: int) -> OracleError:
+    return OracleError(f"example {i}: features(x, y) holds a NaN or an infinity", i)
 
 
 def initial_mu(data: BlackBoxData) -> tuple[Any, ...]:
@@ -69,11 +76,14 @@ def argmax(data, i, w, work):
         now.loss = float(model.loss(y_true, y))
     except Exception as error:
         raise OracleError(f"example {i}: {type(error).__name__} in the oracle or loss: {error}", i) from error
-    if not 0.0 <= now.loss < np.inf:
+    if not 0.0 <= now.loss < math.inf:
         raise OracleError(f"example {i}: loss(y_true, y) = {now.loss} on the oracle's output; it must be >= 0", i)
     phi = read_features(model, data.vectors, x, y, i)
     now.z = data.vectors.combine(phi, -1.0, data.truths[i])
-    return now.loss + data.vectors.dot(now.z, w)
+    value = now.loss + data.vectors.products(now.z, w)[0]
+    if not math.isfinite(value):
+        raise not_finite(i)
+    return value
 
 
 def truth_value(data, i, w, work):
@@ -103,11 +113,12 @@ def direction(data, i, mu, work):
 
 
 def slope(data, i, w, work):
-    return data.vectors.dot(work.now.d, w) + work.now.d_loss
+    along, work.now.sqnorm = data.vectors.products(work.now.d, w)
+    return along + work.now.d_loss
 
 
 def sqnorm(data, i, work):
-    return data.vectors.sqnorm(work.now.d)
+    return work.now.sqnorm
 
 
 def advance(data, i, gamma, work, mu):

@@ -11,7 +11,7 @@ from bcfw.errors import InputError, OptionError
 from bcfw.kernels import entry
 from bcfw.models import chain_kernels
 from bcfw.models.base import KernelModel
-from bcfw.models.chain_kernels import ChainData, ChainWork
+from bcfw.models.chain_kernels import ChainAverage, ChainData, ChainWork
 from bcfw.models.contract import kernel_set
 from bcfw.models.inputs import (
     check_label_range,
@@ -25,8 +25,6 @@ from bcfw.models.labelings import LABELING_KERNELS
 
 #: Sequences up to this length keep their Gram matrix (T x T); longer ones use a scratch vector for norms.
 LONGEST_GRAM = 128
-
-_grams = entry(chain_kernels.grams)
 
 
 class Chain(KernelModel):
@@ -94,7 +92,7 @@ class Chain(KernelModel):
         gram_sizes = np.where(lengths <= LONGEST_GRAM, lengths**2, 0) if y is not None else np.zeros_like(lengths)
         gram_off = np.concatenate([[0], np.cumsum(gram_sizes)])
         gram = np.zeros(int(gram_off[-1]))
-        _grams(rows.indptr, rows.indices, rows.values, y_off, gram_off, gram)
+        entry(chain_kernels.grams)(rows.indptr, rows.indices, rows.values, y_off, gram_off, gram)
         scale = 1.0 / lengths if self.normalize else np.ones(len(lengths))
         return ChainData(
             rows.indptr,
@@ -113,29 +111,67 @@ class Chain(KernelModel):
 
     def make_work(self, data: ChainData) -> ChainWork:
         T, K = int(np.max(np.diff(data.y_off))), data.n_labels
+        most = (T + K) * K
         needs_scratch = bool(np.any(np.diff(data.gram_off) == 0))
         return ChainWork(
             theta=np.zeros((T, K)),
             best=np.zeros((T, K)),
             y=np.zeros(T, np.int64),
-            d=np.zeros((T, K)),
-            d_trans=np.zeros((K, K)),
-            n_moved=np.zeros(T, np.int64),
-            moved=np.zeros((T, K), np.int64),
-            n_rows=np.zeros(1, np.int64),
-            rows=np.zeros(K, np.int64),
-            is_row=np.zeros(K, np.int64),
-            features=np.zeros((data.n_features if needs_scratch else 0, K)),
+            size=np.zeros(1, np.int64),
+            row=np.zeros(most, np.int32),
+            label=np.zeros(most, np.int32),
+            d=np.zeros(most),
+            slot=np.full((T + K, K), -1, np.int32),
+            head=np.full(K, -1, np.int32),
+            next=np.zeros(most, np.int32),
+            features=np.zeros(data.n_features * K if needs_scratch else 0),
         )
 
-    def initial_mu(self, data: ChainData) -> tuple[np.ndarray, np.ndarray]:
-        """(N, K) averaged labels of all positions and (n, K, K) averaged transition counts, at the truth."""
-        unary = np.zeros((len(data.y), data.n_labels))
-        unary[np.arange(len(data.y)), data.y] = 1.0
-        transitions = np.zeros((len(data.y_off) - 1, data.n_labels, data.n_labels))
-        block = np.repeat(np.arange(len(data.y_off) - 1), np.diff(data.y_off))
+    def initial_mu(self, data: ChainData) -> ChainAverage:
+        """The truth's parts in every block's list, with room for as many again."""
+        n, K = len(data.y_off) - 1, data.n_labels
+        lengths = np.diff(data.y_off)
+        block = np.repeat(np.arange(n), lengths)
+        position = np.arange(len(data.y)) - data.y_off[block]
         inner = np.flatnonzero(block[1:] == block[:-1])
-        np.add.at(transitions, (block[inner], data.y[inner], data.y[inner + 1]), 1.0)
+        pairs, times = np.unique((block[inner] * K + data.y[inner]) * K + data.y[inner + 1], return_counts=True)
+        owner = np.concatenate([block, pairs // K**2])
+        row = np.concatenate([position, lengths[pairs // K**2] + pairs // K % K])
+        label = np.concatenate([data.y, pairs % K])
+        mass = np.concatenate([np.ones(len(data.y)), times])
+        count = np.bincount(owner, minlength=n)
+        return place_lists(count, 2 * count, owner, row, label, mass)
+
+    def enlarge_mu(self, mu: tuple[Any, ...]) -> ChainAverage:
+        """A pool twice as long with the same lists."""
+        average = ChainAverage(*mu)
+        row, label, mass = (np.concatenate([pool, np.zeros_like(pool)]) for pool in average[:3])
+        return average._replace(row=row, label=label, mass=mass)
+
+    def export_mu(self, data: ChainData, mu: tuple[Any, ...]) -> list[np.ndarray]:
+        """Lengths of the lists, and the lists one after the other."""
+        average = ChainAverage(*mu)
+        inside = np.arange(average.size.sum()) - np.repeat(np.cumsum(average.size) - average.size, average.size)
+        where = np.repeat(average.start, average.size) + inside
+        return [average.size.copy(), average.row[where], average.label[where], average.mass[where]]
+
+    def import_mu(self, data: ChainData, arrays: list[np.ndarray]) -> ChainAverage:
+        count, row, label, mass = arrays
+        owner = np.repeat(np.arange(len(count)), count)
+        if len(count) != len(data.y_off) - 1 or np.any(row >= (np.diff(data.y_off) + data.n_labels)[owner]):
+            raise InputError("Chain: the saved state belongs to other data (other sizes)")
+        return place_lists(count, 2 * count, owner, row, label, mass)
+
+    def marginals(self, data: ChainData, mu: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """(N, K) averaged labels of all positions and (n, K, K) averaged transition counts."""
+        count, row, label, mass = self.export_mu(data, mu)
+        owner = np.repeat(np.arange(len(count)), count)
+        is_unary = row < np.diff(data.y_off)[owner]
+        unary = np.zeros((len(data.y), data.n_labels))
+        unary[(data.y_off[owner] + row)[is_unary], label[is_unary]] = mass[is_unary]
+        transitions = np.zeros((len(count), data.n_labels, data.n_labels))
+        before = (row - np.diff(data.y_off)[owner])[~is_unary]
+        transitions[owner[~is_unary], before, label[~is_unary]] = mass[~is_unary]
         return unary, transitions
 
     def features(self, x: Any, y: Any) -> np.ndarray:
@@ -168,3 +204,24 @@ class Chain(KernelModel):
     def _check_bound(self) -> None:
         if self.dim is None:
             raise OptionError("Chain: call bind(X, y) first, or train; the sizes are not known yet")
+
+
+def place_lists(
+    count: np.ndarray, room: np.ndarray, owner: np.ndarray, row: np.ndarray, label: np.ndarray, mass: np.ndarray
+) -> ChainAverage:
+    """A pool with every block's list in its room, and as much again to grow into."""
+    start = np.cumsum(room) - room
+    order = np.argsort(owner, kind="stable")
+    where = np.repeat(start - (np.cumsum(count) - count), count) + np.arange(len(owner))
+    total = int(room.sum())
+    average = ChainAverage(
+        row=np.zeros(2 * total, np.int32),
+        label=np.zeros(2 * total, np.int32),
+        mass=np.zeros(2 * total),
+        start=start.astype(np.int64),
+        size=count.astype(np.int64),
+        room=room.astype(np.int64),
+        tail=np.array([total]),
+    )
+    average.row[where], average.label[where], average.mass[where] = row[order], label[order], mass[order]
+    return average

@@ -1,8 +1,12 @@
 """Kernels of linear-chain models: scores, Viterbi, and directions in part space.
 
-Parts of a chain with T positions and K labels: the position-label indicators (T, K) and the transition counts (K, K),
-aggregated over positions because transition weights do not depend on the position. Weights are
-``[U (F, K), first (K), last (K), trans (K, K)]``; rows of U are contiguous so that a sparse position adds whole rows.
+Parts of a chain with T positions and K labels form a matrix with T + K rows and K columns: row t < T says which label
+position t has; row T + a counts the transitions from label a. (Counts are aggregated over positions because transition
+weights do not depend on the position.) An average of labelings uses few of these parts, so a block keeps a list of
+(row, label, mass) in a common pool; a list that outgrows its room moves to the end of the pool.
+
+Weights are ``[U (F, K), first (K), last (K), trans (K, K)]``; rows of U are contiguous so that a sparse position adds
+whole rows.
 """
 
 from __future__ import annotations
@@ -42,6 +46,25 @@ class ChainData(NamedTuple):
     ends: int
 
 
+class ChainAverage(NamedTuple):
+    """Averaged parts of all blocks: lists in a pool.
+
+    Attributes
+    ----------
+    row, label, mass : the pool, three arrays of one length
+    start, size, room : (n,) where block i's list begins, how long it is, and how long it may become
+    tail : (1,) end of the used part of the pool
+    """
+
+    row: np.ndarray
+    label: np.ndarray
+    mass: np.ndarray
+    start: np.ndarray
+    size: np.ndarray
+    room: np.ndarray
+    tail: np.ndarray
+
+
 class ChainWork(NamedTuple):
     """Scratch of one thread, for the longest sequence (T) and K labels.
 
@@ -49,41 +72,33 @@ class ChainWork(NamedTuple):
     ----------
     theta, best : (T, K) scores; best score of a prefix that ends in a label
     y : (T,) the current labeling
-    d, d_trans : (T, K) and (K, K) the current direction
-    n_moved, moved : (T,) and (T, K) how many, and which, labels the direction moves at a position
-    n_rows, rows, is_row : (1,), (K,) and (K,) how many, and which, rows of d_trans may be non-zero
-    features : (F, K) for the norms of long sequences; empty without them
+    size : (1,) number of entries of the current direction
+    row, label, d : its entries, in the order of the block's list, new parts last
+    slot : (T + K, K) entry of a part, -1 for none
+    head, next : (K,) and per entry: chains of entries with the same label, -1 at the end
+    features : (F K,) for the norms of long sequences; empty without them
     """
 
     theta: np.ndarray
     best: np.ndarray
     y: np.ndarray
+    size: np.ndarray
+    row: np.ndarray
+    label: np.ndarray
     d: np.ndarray
-    d_trans: np.ndarray
-    n_moved: np.ndarray
-    moved: np.ndarray
-    n_rows: np.ndarray
-    rows: np.ndarray
-    is_row: np.ndarray
+    slot: np.ndarray
+    head: np.ndarray
+    next: np.ndarray
     features: np.ndarray
 
 
-#: Up to this many moved labels are updated one by one; more are updated as a whole row, which vectorises.
-FEW_LABELS = 4
-
-
-def unary_weights(data, w):
-    return w[: data.n_features * data.n_labels].reshape((data.n_features, data.n_labels))
-
-
-def transition_weights(data, w):
-    K = data.n_labels
-    return w[(data.n_features + 2 * data.ends) * K :].reshape((K, K))
+def transition_offset(data):
+    """Where the (K, K) transition weights begin in w."""
+    return (data.n_features + 2 * data.ends) * data.n_labels
 
 
 def scores(data, i, w, loss_weight, work):
     K = data.n_labels
-    U = unary_weights(data, w)
     start = data.y_off[i]
     T = data.y_off[i + 1] - start
     scale = loss_weight * data.loss_scale[i]
@@ -92,7 +107,7 @@ def scores(data, i, w, loss_weight, work):
         cost = data.cost[data.y[start + t]]
         for k in range(K):
             theta[k] = scale * cost[k]
-        add_rows(data, start + t, U, theta)
+        add_rows(data, start + t, w, theta)
     if data.ends == 1:
         F = data.n_features
         first = w[F * K : F * K + K]
@@ -102,29 +117,32 @@ def scores(data, i, w, loss_weight, work):
             work.theta[T - 1, k] += last[k]
 
 
-def add_rows(data, token, U, out):
-    """Add U'x to ``out`` for one position, four features at a time."""
-    j = data.indptr[token]
-    stop = data.indptr[token + 1]
-    while j + 4 <= stop:
-        a, b, c, e = data.values[j], data.values[j + 1], data.values[j + 2], data.values[j + 3]
-        ua, ub = U[data.indices[j]], U[data.indices[j + 1]]
-        uc, ue = U[data.indices[j + 2]], U[data.indices[j + 3]]
-        for k in range(out.shape[0]):
+def add_rows(data, token, w, out):
+    """Add U'x to ``out`` for one position, four features at a time; U (F, K) is the beginning of w."""
+    K = out.shape[0]
+    indices = data.indices[data.indptr[token] : data.indptr[token + 1]]
+    values = data.values[data.indptr[token] : data.indptr[token + 1]]
+    fours = indices.shape[0] // 4
+    for quarter in range(fours):
+        j = 4 * quarter
+        a, b, c, e = values[j], values[j + 1], values[j + 2], values[j + 3]
+        fa, fb, fc, fe = indices[j], indices[j + 1], indices[j + 2], indices[j + 3]
+        ua, ub = w[fa * K : fa * K + K], w[fb * K : fb * K + K]
+        uc, ue = w[fc * K : fc * K + K], w[fe * K : fe * K + K]
+        for k in range(K):
             out[k] += (a * ua[k] + b * ub[k]) + (c * uc[k] + e * ue[k])
-        j += 4
-    while j < stop:
-        a = data.values[j]
-        ua = U[data.indices[j]]
-        for k in range(out.shape[0]):
+    for j in range(4 * fours, indices.shape[0]):
+        a = values[j]
+        fa = indices[j]
+        ua = w[fa * K : fa * K + K]
+        for k in range(K):
             out[k] += a * ua[k]
-        j += 1
 
 
 def argmax(data, i, w, work):
     """Viterbi: forward maxima only; the predecessors are found again on the way back."""
     K = data.n_labels
-    trans = transition_weights(data, w)
+    trans = w[transition_offset(data) :]
     T = data.y_off[i + 1] - data.y_off[i]
     for k in range(K):
         work.best[0, k] = work.theta[0, k]
@@ -135,10 +153,10 @@ def argmax(data, i, w, work):
     work.y[T - 1] = k
     for t in range(T - 1, 0, -1):
         before = work.best[t - 1]
-        top = before[0] + trans[0, k]
+        top = before[0] + trans[k]
         p = 0
         for q in range(1, K):
-            v = before[q] + trans[q, k]
+            v = before[q] + trans[q * K + k]
             if v > top:
                 top = v
                 p = q
@@ -151,11 +169,12 @@ def forward(before, trans, theta, out):
     """Write out[k] = theta[k] + max_p before[p] + trans[p, k], four predecessors at a time."""
     K = before.shape[0]
     for k in range(K):
-        out[k] = before[0] + trans[0, k]
+        out[k] = before[0] + trans[k]
     p = 1
     while p + 4 <= K:
         a, b, c, e = before[p], before[p + 1], before[p + 2], before[p + 3]
-        ta, tb, tc, te = trans[p], trans[p + 1], trans[p + 2], trans[p + 3]
+        ta, tb = trans[p * K : (p + 1) * K], trans[(p + 1) * K : (p + 2) * K]
+        tc, te = trans[(p + 2) * K : (p + 3) * K], trans[(p + 3) * K : (p + 4) * K]
         for k in range(K):
             va = a + ta[k]
             vb = b + tb[k]
@@ -168,7 +187,7 @@ def forward(before, trans, theta, out):
         p += 4
     while p < K:
         a = before[p]
-        ta = trans[p]
+        ta = trans[p * K : (p + 1) * K]
         for k in range(K):
             va = a + ta[k]
             out[k] = va if va > out[k] else out[k]
@@ -186,12 +205,13 @@ def first_argmax(row):
 
 
 def truth_value(data, i, w, work):
-    trans = transition_weights(data, w)
+    K = data.n_labels
+    trans = w[transition_offset(data) :]
     start = data.y_off[i]
     T = data.y_off[i + 1] - start
     value = work.theta[0, data.y[start]]
     for t in range(1, T):
-        value += work.theta[t, data.y[start + t]] + trans[data.y[start + t - 1], data.y[start + t]]
+        value += work.theta[t, data.y[start + t]] + trans[data.y[start + t - 1] * K + data.y[start + t]]
     return value
 
 
@@ -204,131 +224,137 @@ def loss(data, i, work):
 
 
 def direction(data, i, mu, work):
-    unary, transitions = mu
-    K = data.n_labels
-    start = data.y_off[i]
-    T = data.y_off[i + 1] - start
-    for k in range(K):
-        work.is_row[k] = 0
-    for t in range(T):
-        average = unary[start + t]
-        d = work.d[t]
-        chosen = work.y[t]
-        count = 0
-        for k in range(K):
-            mass = average[k]
-            d[k] = -mass
-            if mass != 0.0 and k != chosen:
-                work.moved[t, count] = k
-                count += 1
-        d[chosen] += 1.0
-        if count > 0 or d[chosen] != 0.0:
-            work.moved[t, count] = chosen
-            count += 1
-        work.n_moved[t] = count
-        if t < T - 1:
-            work.is_row[chosen] = 1
-            for j in range(count):
-                work.is_row[work.moved[t, j]] = 1
-    collect_rows(K, work)
-    for j in range(work.n_rows[0]):
-        a = work.rows[j]
-        for b in range(K):
-            work.d_trans[a, b] = -transitions[i, a, b]
+    T = data.y_off[i + 1] - data.y_off[i]
+    average = ChainAverage(*mu)
+    start = average.start[i]
+    for e in range(average.size[i]):
+        row, label = average.row[start + e], average.label[start + e]
+        work.row[e] = row
+        work.label[e] = label
+        work.d[e] = -average.mass[start + e]
+        work.slot[row, label] = e
+    work.size[0] = average.size[i]
+    add_part(0, work.y[0], work)
     for t in range(1, T):
-        work.d_trans[work.y[t - 1], work.y[t]] += 1.0
+        add_part(t, work.y[t], work)
+        add_part(T + work.y[t - 1], work.y[t], work)
+    for e in range(work.size[0]):
+        work.slot[work.row[e], work.label[e]] = -1
 
 
-def collect_rows(K, work):
-    """List the rows of the transition matrix that the average or the labeling uses."""
-    count = 0
-    for k in range(K):
-        if work.is_row[k] == 1:
-            work.rows[count] = k
-            count += 1
-    work.n_rows[0] = count
+def add_part(row, label, work):
+    """Add 1 to the direction at one part."""
+    e = work.slot[row, label]
+    if e < 0:
+        e = work.size[0]
+        work.size[0] = e + 1
+        work.row[e] = row
+        work.label[e] = label
+        work.d[e] = 0.0
+        work.slot[row, label] = e
+    work.d[e] += 1.0
 
 
 def slope(data, i, w, work):
-    K = data.n_labels
-    trans = transition_weights(data, w)
+    T = data.y_off[i + 1] - data.y_off[i]
+    trans = w[transition_offset(data) - T * data.n_labels :]
     total = 0.0
-    for t in range(data.y_off[i + 1] - data.y_off[i]):
-        for j in range(work.n_moved[t]):
-            k = work.moved[t, j]
-            total += work.theta[t, k] * work.d[t, k]
-    for j in range(work.n_rows[0]):
-        a = work.rows[j]
-        for b in range(K):
-            total += trans[a, b] * work.d_trans[a, b]
+    for e in range(work.size[0]):
+        row, label = work.row[e], work.label[e]
+        if row < T:
+            total += work.d[e] * work.theta[row, label]
+        else:
+            total += work.d[e] * trans[row * data.n_labels + label]
     return total
 
 
 def sqnorm(data, i, work):
-    K = data.n_labels
     T = data.y_off[i + 1] - data.y_off[i]
     if data.gram_off[i + 1] > data.gram_off[i]:
         total = unary_sqnorm_by_gram(data, i, T, work)
     else:
         total = unary_sqnorm_by_scratch(data, i, T, work)
-    if data.ends == 1:
-        total += row_dot(work, 0, 0) + row_dot(work, T - 1, T - 1)
-    for j in range(work.n_rows[0]):
-        a = work.rows[j]
-        for b in range(K):
-            total += work.d_trans[a, b] * work.d_trans[a, b]
-    return total
-
-
-def row_dot(work, t, s):
-    """<d_t, d_s> over the labels that move at t (d_s is zero wherever it does not move)."""
-    total = 0.0
-    for j in range(work.n_moved[t]):
-        k = work.moved[t, j]
-        total += work.d[t, k] * work.d[s, k]
+    for e in range(work.size[0]):
+        times = 1  # how many weights besides U the part touches: its transition, or the biases of the ends
+        if work.row[e] < T:
+            times = data.ends * (int(work.row[e] == 0) + int(work.row[e] == T - 1))
+        total += times * work.d[e] * work.d[e]
     return total
 
 
 def unary_sqnorm_by_gram(data, i, T, work):
-    gram = data.gram[data.gram_off[i] : data.gram_off[i + 1]].reshape((T, T))
+    """Sum over labels k and positions t, s of d[t, k] d[s, k] x_t'x_s; entries of one label are chained."""
+    gram = data.gram[data.gram_off[i] : data.gram_off[i + 1]]
     total = 0.0
-    for t in range(T):
-        if work.n_moved[t] == 0:
+    for e in range(work.size[0]):
+        t, k, d = work.row[e], work.label[e], work.d[e]
+        if t >= T or d == 0.0:
             continue
-        total += gram[t, t] * row_dot(work, t, t)
-        for s in range(t):
-            if work.n_moved[s] > 0 and gram[t, s] != 0.0:
-                total += 2.0 * gram[t, s] * row_dot(work, t, s)
+        inner = 0.0
+        f = work.head[k]
+        while f >= 0:
+            inner += gram[t * T + work.row[f]] * work.d[f]
+            f = work.next[f]
+        total += d * (2.0 * inner + gram[t * T + t] * d)
+        work.next[e] = work.head[k]
+        work.head[k] = e
+    for e in range(work.size[0]):
+        work.head[work.label[e]] = -1
     return max(total, 0.0)
 
 
 def unary_sqnorm_by_scratch(data, i, T, work):
     """Accumulate sum_t x_t d_t' in the scratch matrix, add up its squares, and clear what was touched."""
+    K = data.n_labels
     start = data.y_off[i]
     add_outer(data, start, T, 1.0, work, work.features)
     total = 0.0
-    for t in range(T):
-        if work.n_moved[t] == 0:
+    for e in range(work.size[0]):
+        t, k = work.row[e], work.label[e]
+        if t >= T or work.d[e] == 0.0:
             continue
         for j in range(data.indptr[start + t], data.indptr[start + t + 1]):
-            row = work.features[data.indices[j]]
-            for k in range(row.shape[0]):
-                total += row[k] * row[k]
-                row[k] = 0.0
+            value = work.features[data.indices[j] * K + k]
+            total += value * value
+            work.features[data.indices[j] * K + k] = 0.0
     return total
 
 
+def reserve(data, i, mu, work):
+    """Give block i's list room for the direction's new parts; False when the pool is used up."""
+    average = ChainAverage(*mu)
+    if work.size[0] <= average.room[i]:
+        return True
+    room = max(work.size[0], 2 * average.room[i])
+    start = average.tail[0]
+    if start + room > average.mass.shape[0]:
+        return False
+    old = average.start[i]
+    for e in range(average.size[i]):
+        average.row[start + e] = average.row[old + e]
+        average.label[start + e] = average.label[old + e]
+        average.mass[start + e] = average.mass[old + e]
+    average.start[i] = start
+    average.room[i] = room
+    average.tail[0] = start + room
+    return True
+
+
 def advance(data, i, gamma, work, mu):
-    unary, transitions = mu
-    start = data.y_off[i]
-    for t in range(data.y_off[i + 1] - start):
-        for j in range(work.n_moved[t]):
-            k = work.moved[t, j]
-            unary[start + t, k] += gamma * work.d[t, k]
-    for j in range(work.n_rows[0]):
-        a = work.rows[j]
-        for b in range(data.n_labels):
-            transitions[i, a, b] += gamma * work.d_trans[a, b]
+    average = ChainAverage(*mu)
+    start = average.start[i]
+    count = average.size[i]
+    kept = 0
+    for e in range(work.size[0]):
+        mass = gamma * work.d[e]
+        if e < count:
+            mass += average.mass[start + e]
+        if mass > 0.0:
+            average.row[start + kept] = work.row[e]
+            average.label[start + kept] = work.label[e]
+            average.mass[start + kept] = mass
+            kept += 1
+    average.size[i] = kept
 
 
 def apply(data, i, s, work, w):
@@ -336,37 +362,32 @@ def apply(data, i, s, work, w):
     F = data.n_features
     start = data.y_off[i]
     T = data.y_off[i + 1] - start
-    add_outer(data, start, T, s, work, unary_weights(data, w))
-    if data.ends == 1:
-        first = w[F * K : F * K + K]
-        last = w[F * K + K : F * K + 2 * K]
-        for k in range(K):
-            first[k] += s * work.d[0, k]
-            last[k] += s * work.d[T - 1, k]
-    trans = transition_weights(data, w)
-    for j in range(work.n_rows[0]):
-        a = work.rows[j]
-        for b in range(K):
-            trans[a, b] += s * work.d_trans[a, b]
+    add_outer(data, start, T, s, work, w)
+    ends = w[F * K :]
+    trans = w[transition_offset(data) :]
+    for e in range(work.size[0]):
+        row, label = work.row[e], work.label[e]
+        change = s * work.d[e]
+        if row >= T:
+            trans[(row - T) * K + label] += change
+        elif data.ends == 1:
+            if row == 0:
+                ends[label] += change
+            if row == T - 1:
+                ends[K + label] += change
 
 
-def add_outer(data, start, T, s, work, U):
-    """Add to U: s sum_t x_t d_t'."""
-    for t in range(T):
-        d = work.d[t]
-        count = work.n_moved[t]
-        if count == 0:
-            continue
-        for j in range(data.indptr[start + t], data.indptr[start + t + 1]):
-            row = U[data.indices[j]]
-            c = s * data.values[j]
-            if count <= FEW_LABELS:
-                for m in range(count):
-                    k = work.moved[t, m]
-                    row[k] += c * d[k]
-            else:
-                for k in range(row.shape[0]):
-                    row[k] += c * d[k]
+def add_outer(data, start, T, s, work, out):
+    """Add s sum_t x_t d_t' to ``out``, a flat (F, K) matrix."""
+    K = data.n_labels
+    for e in range(work.size[0]):
+        t, k, change = work.row[e], work.label[e], s * work.d[e]
+        if t < T and change != 0.0:
+            column = out[k:]
+            indices = data.indices[data.indptr[start + t] : data.indptr[start + t + 1]]
+            values = data.values[data.indptr[start + t] : data.indptr[start + t + 1]]
+            for j in range(indices.shape[0]):
+                column[indices[j] * K] += change * values[j]
 
 
 def grams(indptr, indices, values, y_off, gram_off, out):

@@ -20,7 +20,8 @@ work
 mu
     Tuple of arrays made by ``model.initial_mu(data)``: averaged parts of all blocks.
 
-Kernels allocate nothing, raise nothing and know nothing of lam or of block weights.
+Kernels allocate nothing, return no views of arrays, raise nothing and know nothing of lam or of block weights. (A set
+made with ``allocates=True`` may do the first two, at some cost.)
 """
 
 from __future__ import annotations
@@ -91,6 +92,11 @@ def sqnorm(data: Any, i: int, work: Any) -> float:
     return 0.0
 
 
+def reserve(data: Any, i: int, mu: Any, work: Any) -> bool:
+    """Make room in ``mu`` for block i to move along d; False if ``model.enlarge_mu(mu)`` must be called first."""
+    return True
+
+
 def advance(data: Any, i: int, gamma: float, work: Any, mu: Any) -> None:
     """``mu_i += gamma d``."""
 
@@ -113,16 +119,20 @@ KERNEL_NAMES = (
     "direction",
     "slope",
     "sqnorm",
+    "reserve",
     "advance",
     "apply",
 )
 
 
-def kernel_set(home: ModuleType | Mapping[str, Any], more: Mapping[str, Any], compiled: bool = True) -> KernelSet:
-    """The kernels found in a module (or mapping) by the names above, and ``more``; a missing one is an error."""
+def kernel_set(home: ModuleType | Mapping[str, Any], more: Mapping[str, Any], **options: Any) -> KernelSet:
+    """The kernels found in a module (or mapping) by the names above, and ``more``; options of the KernelSet.
+
+    A missing one is an error, except ``reserve``, which models of fixed size do not need.
+    """
     found = vars(home) if isinstance(home, ModuleType) else home
-    bindings = {**{name: found[name] for name in KERNEL_NAMES if name in found}, **more}
+    bindings = {"reserve": reserve, **{name: found[name] for name in KERNEL_NAMES if name in found}, **more}
     missing = [name for name in KERNEL_NAMES if name not in bindings]
     if missing:
         raise ModelError(f"a kernel set needs {', '.join(missing)} (see bcfw.models.contract)")
-    return KernelSet(bindings, compiled)
+    return KernelSet(bindings, **options)

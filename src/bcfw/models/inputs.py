@@ -16,7 +16,7 @@ class Rows:
 
     def __init__(self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, n_features: int) -> None:
         self.indptr = writable(indptr, np.int64)
-        self.indices = writable(indices, np.int32)
+        self.indices = writable(indices, np.uint32)  # unsigned: compiled code need not test for < 0
         self.values = writable(values, np.float64)
         self.n_features = n_features
 

@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bcfw.models.chain_kernels import FEW_LABELS, add_rows, first_argmax
+from bcfw.models.chain_kernels import add_rows, first_argmax
+
+#: Up to this many moved labels are updated one by one; more are updated as a whole row, which vectorises.
+FEW_LABELS = 4
 
 
 class MulticlassData(NamedTuple):
@@ -43,15 +46,11 @@ class MulticlassWork(NamedTuple):
     moved: np.ndarray
 
 
-def weight_rows(data, w):
-    return w.reshape((data.n_features, data.n_labels))
-
-
 def scores(data, i, w, loss_weight, work):
     cost = data.cost[data.y[i]]
     for k in range(data.n_labels):
         work.theta[k] = loss_weight * cost[k]
-    add_rows(data, i, weight_rows(data, w), work.theta)
+    add_rows(data, i, w, work.theta)
 
 
 def argmax(data, i, w, work):
@@ -105,16 +104,17 @@ def advance(data, i, gamma, work, mu):
 
 
 def apply(data, i, s, work, w):
-    U = weight_rows(data, w)
+    K = data.n_labels
     count = work.n_moved[0]
     if count == 0:
         return
     for j in range(data.indptr[i], data.indptr[i + 1]):
-        row = U[data.indices[j]]
+        f = data.indices[j]
+        row = w[f * K : f * K + K]
         c = s * data.values[j]
         if count <= FEW_LABELS:
             for m in range(count):
                 row[work.moved[m]] += c * work.d[work.moved[m]]
         else:
-            for k in range(data.n_labels):
+            for k in range(K):
                 row[k] += c * work.d[k]

@@ -28,9 +28,7 @@ class BatchFW(Solver):
         labelings = problem.model.make_labelings(problem.data)
         while True:
             hinge, losses, toward = np.zeros(n), np.zeros(n), np.zeros_like(state.w)
-            bad = problem.call(batch_oracle_pass, problem.lam, problem.blocks, hinge, losses, toward, labelings)
-            if bad >= 0:
-                raise problem.not_maximal(bad)
+            problem.sweep(batch_oracle_pass, problem.blocks, problem.lam, hinge, losses, toward, labelings)
             problem.oracle_calls += len(problem.blocks)
             certificate = problem.weigh(state.w, float(state.ell.sum()), hinge)
             run.record(passes=passes, oracle_calls=problem.oracle_calls, **certificate._asdict())
@@ -42,7 +40,7 @@ class BatchFW(Solver):
             if gamma == 0.0:
                 run.status = "stalled"
                 return Outcome(state.w.copy(), certificate, passes)
-            problem.call(batch_step_pass, gamma, problem.blocks, losses, labelings)
+            problem.sweep(batch_step_pass, problem.blocks, gamma, losses, labelings)
             state.w[:] += gamma * toward
             passes += 1
             run.after_pass(passes, state.w.copy)

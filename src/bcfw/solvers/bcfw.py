@@ -100,9 +100,7 @@ class _Loop:
         while position < len(order) and run.status is None:
             part = order[position : position + self.chunk]
             before = time.perf_counter()
-            bad = problem.call(fw_pass, tuple(self.rule), part, problem.tally)
-            if bad >= 0:
-                raise problem.not_maximal(bad)
+            problem.sweep(fw_pass, part, tuple(self.rule))
             if time.perf_counter() - before < CALL_SECONDS / 2:
                 self.chunk *= 2
             position += len(part)

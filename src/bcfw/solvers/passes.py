@@ -16,20 +16,31 @@ from bcfw.models.contract import (
     keep_labeling,
     load_labeling,
     loss,
+    reserve,
     sqnorm,
 )
-from bcfw.records import AVERAGE_ELL, AVERAGED_STEPS, GAIN, STEPS, Rule, State
+from bcfw.records import (
+    AVERAGE_ELL,
+    AVERAGED_STEPS,
+    GAIN,
+    NEEDS_ROOM,
+    NOT_MAXIMAL,
+    STEPS,
+    STOP,
+    Rule,
+    State,
+)
 
 
 def fw_pass(
-    data_fields: Any, work_fields: Any, state_fields: Any, rule_fields: Any, order: np.ndarray, tally: np.ndarray
+    data_fields: Any, work_fields: Any, state_fields: Any, order: np.ndarray, tally: np.ndarray, rule_fields: Any
 ) -> int:
     """Template: one Frank-Wolfe step on each block of ``order`` (bcfw-2013, Alg. 4).
 
     Returns
     -------
     int
-        The first block whose oracle is not maximal, or -1. No step is taken on it.
+        How many blocks were done; ``tally[STOP]`` says why not all.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
@@ -38,7 +49,11 @@ def fw_pass(
     for j in range(order.shape[0]):
         i = order[j]
         if examine(data, i, state.w, state, work) < 0.0:
-            return i
+            tally[STOP] = NOT_MAXIMAL
+            return j
+        if not reserve(data, i, state.mu, work):
+            tally[STOP] = NEEDS_ROOM
+            return j
         # In terms of d = z* - mu_i: w_s - w_i = -c_i/lam B_i d, so lam |w_i - w_s|^2 = c_i^2/lam |B_i d|^2.
         scale = state.weight[i] / rule.lam
         curvature = state.weight[i] * scale * sqnorm(data, i, work)
@@ -62,7 +77,7 @@ def fw_pass(
             if gamma > 0.0 and past > 0.0:
                 apply(data, i, -gamma * scale * past, work, rule.average)
                 tally[AVERAGE_ELL] += change * past
-    return -1
+    return order.shape[0]
 
 
 def exact_step(gap: float, curvature: float, bound: float) -> float:
@@ -78,8 +93,9 @@ def batch_oracle_pass(
     data_fields: Any,
     work_fields: Any,
     state_fields: Any,
+    order: np.ndarray,
+    tally: np.ndarray,
     lam: float,
-    blocks: np.ndarray,
     hinge: np.ndarray,
     losses: np.ndarray,
     toward: np.ndarray,
@@ -87,39 +103,45 @@ def batch_oracle_pass(
 ) -> int:
     """Template: the oracle on all blocks at one w (bcfw-2013, Alg. 2).
 
-    Writes hinge, gap and loss per block, keeps the labelings, and adds ``w_s - w`` to ``toward``. Returns the first
-    block whose oracle is not maximal, or -1.
+    Writes hinge, gap and loss per block, keeps the labelings, and adds ``w_s - w`` to ``toward``. Returns how
+    many blocks were done.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)
-    for j in range(blocks.shape[0]):
-        i = blocks[j]
+    for j in range(order.shape[0]):
+        i = order[j]
         hinge[i] = examine(data, i, state.w, state, work)
         if hinge[i] < 0.0:
-            return i
+            tally[STOP] = NOT_MAXIMAL
+            return j
         losses[i] = loss(data, i, work)
         keep_labeling(data, i, work, labelings)
         apply(data, i, -state.weight[i] / lam, work, toward)
-    return -1
+    return order.shape[0]
 
 
 def batch_step_pass(
     data_fields: Any,
     work_fields: Any,
     state_fields: Any,
+    order: np.ndarray,
+    tally: np.ndarray,
     gamma: float,
-    blocks: np.ndarray,
     losses: np.ndarray,
     labelings: Any,
-) -> None:
+) -> int:
     """Template: move every block by ``gamma`` toward its kept labeling (w is moved by the caller)."""
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)
-    for j in range(blocks.shape[0]):
-        i = blocks[j]
+    for j in range(order.shape[0]):
+        i = order[j]
         load_labeling(data, i, labelings, work)
         direction(data, i, state.mu, work)
+        if not reserve(data, i, state.mu, work):
+            tally[STOP] = NEEDS_ROOM
+            return j
         advance(data, i, gamma, work, state.mu)
         state.ell[i] += gamma * (state.weight[i] * losses[i] - state.ell[i])
+    return order.shape[0]

@@ -1,0 +1,138 @@
+"""A live display of training: a bar in a terminal or notebook, plain lines in a log.
+
+Any run can use it: ``train(..., verbose=1)``, or ``callbacks=[bcfw.Progress()]``.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import IO, Any
+
+from bcfw.errors import OptionError
+from bcfw.run import Callback, Info, Result
+
+#: Seconds between two lines of the plain display.
+LINE_SECONDS = 1.0
+
+
+def progress_callbacks(verbose: int | bool) -> list[Callback]:
+    """The callbacks for a ``verbose`` option: 0 none, 1 a bar where possible, 2 always plain lines."""
+    if verbose not in (0, 1, 2):
+        raise OptionError(f"verbose must be 0 (quiet), 1 (live) or 2 (plain lines), got {verbose!r}")
+    return [Progress(live=None if verbose == 1 else False)] if verbose else []
+
+
+class Progress:
+    """Callback that shows passes, primal, dual, relative gap, time and time left.
+
+    Parameters
+    ----------
+    live : bool or None
+        A bar that is redrawn (True), plain lines (False), or a bar where the output is a terminal or a notebook.
+    file : file or None
+        Where to write; standard error by default, so that results can be piped.
+
+    Examples
+    --------
+    >>> import sys, numpy as np, bcfw
+    >>> show = bcfw.Progress(live=False, file=sys.stdout)
+    >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0]]), [0, 1]
+    >>> result = bcfw.train(bcfw.models.Multiclass(), X, y, callbacks=[show])  # doctest: +ELLIPSIS
+    pass ...
+    converged after ... passes ...: primal ..., dual ..., gap ... (certified)
+    """
+
+    def __init__(self, live: bool | None = None, file: IO[str] | None = None) -> None:
+        self.live = live
+        self.file = file
+        self._bar: Any = None
+        self._first_gap = 0.0
+        self._printed = -math.inf
+
+    def __call__(self, info: Info) -> None:
+        """Show the state after a pass."""
+        self._first_gap = max(self._first_gap, info.gap)
+        if self.live is None:
+            self.live = _can_redraw(self._file)
+        if self.live:
+            self._draw(info)
+        elif time.perf_counter() - self._printed >= LINE_SECONDS:
+            print(self.line(info), file=self._file, flush=True)
+            self._printed = time.perf_counter()
+
+    def finish(self, result: Result | None) -> None:
+        """Close the display; after a successful run also say what was certified."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+        if result is not None:
+            print(summary(result), file=self._file, flush=True)
+        self._first_gap, self._printed = 0.0, -math.inf
+
+    @property
+    def _file(self) -> IO[str]:
+        return self.file if self.file is not None else sys.stderr
+
+    def line(self, info: Info) -> str:
+        """One line on the state after a pass."""
+        left = seconds_left(info, self._first_gap)
+        return (
+            f"pass {info.n_passes:g}: primal {info.primal:.6g}, dual {info.dual:.6g}, gap {info.gap:.3g} "
+            f"(target {info.gap_target:.3g}), {info.seconds:.1f} s{'' if left is None else f', {left:.0f} s left'}"
+        )
+
+    def _draw(self, info: Info) -> None:
+        if self._bar is None:
+            self._bar = _make_bar(self._file)
+            self._bar.start()
+            self._task = self._bar.add_task("training", total=1.0, text="")
+        left = seconds_left(info, self._first_gap)
+        text = (
+            f"pass {info.n_passes:g}  primal {info.primal:.5g}  dual {info.dual:.5g}  gap {info.gap:.2g} "
+            f"-> {info.gap_target:.2g}  {info.seconds:.1f} s{'' if left is None else f', {left:.0f} s left'}"
+        )
+        self._bar.update(self._task, completed=fraction_done(info, self._first_gap), text=text)
+
+
+def fraction_done(info: Info, first_gap: float) -> float:
+    """How far the gap has come from its first value to the target, on a log scale, or the budget if that is further."""
+    used = [info.n_passes / info.max_passes]
+    if info.max_seconds is not None:
+        used.append(info.seconds / info.max_seconds)
+    if 0 < info.gap_target < first_gap and info.gap > 0:
+        used.append(math.log(first_gap / info.gap) / math.log(first_gap / info.gap_target))
+    return min(1.0, max(used))
+
+
+def seconds_left(info: Info, first_gap: float) -> float | None:
+    """Estimate from the progress so far; None before the first certificate of a moved point."""
+    done = fraction_done(info, first_gap)
+    if info.certified_passes == 0 or done <= 0.0:
+        return None
+    return info.seconds * (1.0 - done) / done
+
+
+def summary(result: Result) -> str:
+    """One line on a finished run."""
+    proof = "certified" if result.certified else "not certified"
+    return (
+        f"{result.status} after {result.n_passes:g} passes and {result.seconds:.2f} s: primal {result.primal:.6g}, "
+        f"dual {result.dual:.6g}, gap {result.gap:.3g} ({proof})"
+    )
+
+
+def _can_redraw(file: IO[str]) -> bool:
+    if "ipykernel" in sys.modules:
+        return True
+    return bool(getattr(file, "isatty", lambda: False)())
+
+
+def _make_bar(file: IO[str]) -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as RichProgress
+
+    console = Console(file=None if "ipykernel" in sys.modules else file)
+    return RichProgress(BarColumn(bar_width=24), TextColumn("{task.fields[text]}"), console=console, transient=True)
