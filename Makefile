@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: test lint format bench clean
+.PHONY: demo test lint format bench clean
+
+demo: $(READY)
+	$(BIN)/bcfw demo
 
 test: lint
 	$(BIN)/python -m pytest -n auto
@@ -19,6 +22,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 bench: $(READY)
+	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/step_cost.py
 
 $(READY): pyproject.toml

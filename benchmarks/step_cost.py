@@ -2,10 +2,10 @@
 
     python benchmarks/step_cost.py [--passes 20]
 
-Every pass is timed three times over the same random order: the oracle alone (scores and argmax at the current
-weights), the BCFW steps, and a certificate. Times are CPU seconds of one thread; the machine still adds noise, so read the ratios. OCR-large and
-USPS are read through ``BCFW_DATA`` (see ``bcfw.datasets``). The Python models have a free oracle, so that their step
-cost is the solver's own overhead.
+Every pass is timed over the same random order: the oracle alone (scores and argmax at the current weights), the BCFW
+steps, steps with averaging, and a certificate. Times are CPU seconds of one thread; the machine still adds noise, so
+read the ratios. OCR-large and USPS are read through ``BCFW_DATA`` (see ``bcfw.datasets``). The Python models have a
+free oracle, so that their step cost is the solver's own overhead.
 """
 
 from __future__ import annotations

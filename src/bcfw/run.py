@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -212,5 +213,13 @@ class Run:
                 f"not converged ({self.status}): gap {gap:.3g} is above the target {self.gap_target:.3g}; "
                 f"{advice[self.status]}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=_frames_to_caller(),
             )
+
+
+def _frames_to_caller() -> int:
+    """The ``stacklevel`` at which a warning of our caller shows the first line outside the package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    return level

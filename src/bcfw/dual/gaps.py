@@ -23,26 +23,19 @@ from bcfw.records import State
 ROUNDING = 1e-9
 
 
-def max_oracle(data: Any, i: int, w: np.ndarray, work: Any) -> float:
-    """Leave ``argmax_y H_i(y; w)`` as the current labeling and return its value, the structured hinge loss.
+def examine(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> float:
+    """Call the max oracle; leave its output y*, the direction ``d = z(y*) - mu_i`` and the block gap ``c_i theta_i'd``.
 
     The truth counts as a possible output even where the oracle cannot return it: ``H_i(y_i; w) = 0``.
+
+    Returns the structured hinge loss ``max_y H_i(y; w)``, or -1 if the oracle is not maximal: then the block's average
+    has a larger value than the oracle's output, beyond rounding (or a value is NaN).
     """
     scores(data, i, w, 1.0, work)
     hinge = argmax(data, i, w, work) - truth_value(data, i, w, work)
     if hinge < 0.0:
         load_truth(data, i, work)
         hinge = 0.0
-    return hinge
-
-
-def examine(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> float:
-    """Call the max oracle, leave the direction ``d = z* - mu_i`` and the block gap ``c_i theta_i'd``.
-
-    Returns the hinge loss, or -1 if the oracle is not maximal: then the block's average has a larger value than the
-    oracle's output, beyond rounding (or a value is NaN).
-    """
-    hinge = max_oracle(data, i, w, work)
     direction(data, i, state.mu, work)
     slope_i = slope(data, i, w, work)
     state.gap[i] = state.weight[i] * slope_i

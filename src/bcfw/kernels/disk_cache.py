@@ -81,7 +81,7 @@ class _Walk:
             return
         self.seen.add(id(function))
         self.code(function.__code__)
-        self.note(function.__defaults__)
+        self.note(function.__module__, function.__defaults__)
         for cell in function.__closure__ or ():
             self.value(cell.cell_contents)
         for name in sorted(global_names(function.__code__) & function.__globals__.keys()):
@@ -136,6 +136,13 @@ class _Cache(caching.FunctionCache):
     def __init__(self, function: types.FunctionType, directory: Path) -> None:
         self._impl_class = lambda py_func: _Files(py_func, directory)  # type: ignore[assignment]
         super().__init__(function)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """A file that cannot be read (cut short, or of another machine) counts as absent: it is compiled again."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            return None
 
 
 def keep_on_disk(dispatcher: Any) -> None:

@@ -9,6 +9,7 @@ kernels are Python: both run the same control flow.
 from __future__ import annotations
 
 import dis
+import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -71,11 +72,13 @@ class KernelSet:
         return self._copies.get(value) or self._copy(value, from_python=False)
 
     def _copy(self, template: types.FunctionType, from_python: bool) -> Any:
-        scope: dict[str, Any] = {"__builtins__": __builtins__, "__name__": template.__module__}
+        # numba looks the module up when it loads compiled code from disk, so it has to be one that can be imported.
+        module = template.__module__ if template.__module__ in sys.modules else __name__
+        scope: dict[str, Any] = {"__builtins__": __builtins__, "__name__": module}
         copy: Any = types.FunctionType(
             template.__code__, scope, template.__name__, template.__defaults__, template.__closure__
         )
-        copy.__qualname__, copy.__module__ = template.__qualname__, template.__module__
+        copy.__qualname__, copy.__module__ = template.__qualname__, module
         if self.compiled:
             copy = self._compile(copy, from_python)
         if not from_python:

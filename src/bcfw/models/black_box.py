@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from bcfw.errors import OracleError
+from bcfw.errors import ModelError, OracleError
 from bcfw.kernels.vectors import DenseVectors, SparseVectors
 from bcfw.models.contract import kernel_set
 
@@ -41,6 +41,9 @@ def pack(model: Any, X: Any, y: Any) -> BlackBoxData:
     truths = [read_features(model, vectors, X[i], y[i], i) for i in range(len(y))]
     zero = np.zeros(model.dim)
     for i, truth in enumerate(truths):
+        loss_of_truth = model.loss(y[i], y[i])
+        if loss_of_truth != 0:
+            raise ModelError(f"example {i}: loss(y, y) = {loss_of_truth} on the truth; it must be 0")
         if not math.isfinite(sum(vectors.products(truth, zero))):
             raise not_finite(i)
     return BlackBoxData(model, X, y, vectors, truths)

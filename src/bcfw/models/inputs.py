@@ -130,7 +130,10 @@ def cost_matrix(cost: Any, n_labels: int, owner: str) -> np.ndarray:
     """(K, K) cost[true, predicted]; the 0/1 loss for None."""
     if cost is None:
         return 1.0 - np.eye(n_labels)
-    matrix = np.array(cost, dtype=np.float64)
+    try:
+        matrix = np.array(cost, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"{owner}: cost must be a ({n_labels}, {n_labels}) array of numbers ({error})") from error
     if matrix.shape != (n_labels, n_labels):
         raise OptionError(f"{owner}: cost must have shape ({n_labels}, {n_labels}), got {matrix.shape}")
     if not np.all(np.isfinite(matrix)) or matrix.min() < 0:

@@ -1,0 +1,54 @@
+"""Start-up: import time, and the overhead of the first fit with an empty and with a warm disk cache.
+
+    python benchmarks/start_up.py
+
+Each figure is taken in a fresh process; CPU seconds include compilation. The overhead of a first fit is its time minus
+that of the same fit once more in the same process.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+
+IMPORT = "import time; a = time.perf_counter(); import bcfw; print(time.perf_counter() - a)"
+
+FIT = """
+import time
+wall, cpu = time.perf_counter(), time.process_time()
+import bcfw
+words = bcfw.datasets.load_digit_words()
+loaded = time.process_time()
+def fit():
+    a, b = time.perf_counter(), time.process_time()
+    svm = bcfw.ChainSVM(lam=0.03, tol=0.01).fit(words.X_train, words.y_train)
+    svm.predict(words.X_test)
+    return time.perf_counter() - a, time.process_time() - b
+first, again = fit(), fit()
+print(loaded - cpu, first[1], again[1], first[0] - again[0])
+"""
+
+
+def numbers(code: str, cache: str) -> list[float]:
+    """Run code in a fresh process with its own cache directory and read the numbers it prints."""
+    environment = {**os.environ, "BCFW_CACHE_DIR": cache}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return [float(word) for word in done.stdout.split()]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as cache:
+        imports = sorted(numbers(IMPORT, cache)[0] for _ in range(5))
+        print(f"import bcfw                        {imports[2]:.3f} s (median of 5)")
+        for name in ("first ChainSVM fit, empty cache ", "first ChainSVM fit, next process"):
+            loading, first, again, overhead = numbers(FIT, cache)
+            print(
+                f"{name}   {first:.2f} CPU s, of which {first - again:.2f} s overhead over the same fit again "
+                f"({overhead:.2f} s wall); imports and data {loading:.2f} CPU s"
+            )
+
+
+if __name__ == "__main__":
+    main()

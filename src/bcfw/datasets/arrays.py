@@ -1,0 +1,26 @@
+"""Shapes that the data sets share: a constant feature, and flat arrays cut into one array per sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+
+def feature_matrix(values: np.ndarray, constant: bool) -> np.ndarray:
+    """Copy of ``values`` (n, F) as floats, with a column of ones appended if ``constant``."""
+    n_rows, n_features = values.shape
+    out = np.ones((n_rows, n_features + bool(constant)))
+    out[:, :n_features] = values
+    return out
+
+
+def cut(flat: np.ndarray, offsets: np.ndarray, which: Iterable[int] | None = None) -> list[np.ndarray]:
+    """The pieces ``flat[offsets[k]:offsets[k + 1]]`` as views, for all ``k`` or those in ``which``."""
+    ends = offsets.tolist()
+    return [flat[ends[k] : ends[k + 1]] for k in (range(len(ends) - 1) if which is None else which)]
+
+
+def offsets_of(lengths: Iterable[int]) -> np.ndarray:
+    """Where each piece starts, and where the last one ends: (n + 1,) from n lengths."""
+    return np.concatenate([[0], np.cumsum(np.fromiter(lengths, dtype=np.int64))])

@@ -1,0 +1,250 @@
+"""CoNLL-2000 chunking: sentences with sparse binary attributes, and one chunk tag per word."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.utils import Bunch
+
+from bcfw.datasets.arrays import cut, offsets_of
+from bcfw.datasets.locate import Source
+from bcfw.errors import InputError
+
+FILES = ("conll2000/train.txt.gz", "conll2000/test.txt.gz")
+
+SOURCE = Source(
+    title="CoNLL-2000 chunking",
+    files=FILES,
+    origin=(
+        "train.txt.gz and test.txt.gz of the CoNLL-2000 shared task on chunking "
+        "(https://www.clips.uantwerpen.be/conll2000/chunking/)"
+    ),
+    command="python -m bcfw.datasets.convert conll2000 train.txt.gz test.txt.gz",
+)
+
+DESCR = """\
+CoNLL-2000 chunking: {n_train} training and {n_test} test sentences ({tokens_train} and {tokens_test} words),
+{n_tags} chunk tags, {n_attributes} binary attributes.
+
+Wall Street Journal text with a part-of-speech tag and a chunk tag (B-NP, I-NP, ..., O) for each word: sections 15 to
+18 for training, section 20 for testing.
+
+Attributes of a word, those of the CRFsuite tutorial: the words at -2 .. 2, the word pairs at (-1, 0) and (0, 1), the
+part-of-speech tags at -2 .. 2 and their pairs and triples within -2 .. 2, begin and end of the sentence. Test
+attributes that never occur in training are left out. Chunk tags that occur in the test part only come last in
+target_names{test_only}: a model that was trained on the training part cannot predict them.
+
+Source: the shared task's page, https://www.clips.uantwerpen.be/conll2000/chunking/. It states no licence, and the text
+is that of the Penn Treebank: use it for research, do not redistribute it. Reference: E. F. Tjong Kim Sang and
+S. Buchholz, Introduction to the CoNLL-2000 shared task: chunking, CoNLL 2000.
+"""
+
+
+class Corpus(NamedTuple):
+    """Sentences in flat lists: word, part-of-speech tag and chunk tag of each token; (n + 1,) sentence offsets."""
+
+    words: list[str]
+    tags: list[str]
+    chunks: list[str]
+    offsets: np.ndarray
+
+
+class Template(NamedTuple):
+    """One kind of attribute: the values of a field at some places relative to the token."""
+
+    field: str
+    places: tuple[int, ...]
+
+    def names(self, combinations: Iterable[tuple[str, ...]]) -> list[str]:
+        """Readable names of attributes, such as ``w[-1]|w[0]=of|the``, from the values at the places."""
+        prefix = "|".join(f"{self.field}[{place}]" for place in self.places) + "="
+        return [prefix + "|".join(values) for values in combinations]
+
+
+TEMPLATES = (
+    *(Template("w", (k,)) for k in range(-2, 3)),
+    *(Template("w", (k, k + 1)) for k in (-1, 0)),
+    *(Template("pos", (k,)) for k in range(-2, 3)),
+    *(Template("pos", (k, k + 1)) for k in range(-2, 2)),
+    *(Template("pos", (k, k + 1, k + 2)) for k in range(-2, 1)),
+)
+
+#: Names of the two attributes after those of the templates.
+BEGIN, END = "__BOS__", "__EOS__"
+
+#: Stands for a value that training never showed, and for an attribute that a token does not have.
+ABSENT = -1
+
+
+def fetch_conll2000() -> Bunch:
+    """CoNLL-2000 chunking with the attributes of the CRFsuite tutorial, from ``BCFW_DATA`` or the user's cache.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        X_train, X_test : list of (T, 335674) CSR matrices of ones
+            Rows are words; columns are attributes (see ``DESCR``), numbered by their occurrence in training;
+            attributes that occur in the test part only are left out.
+        y_train, y_test : list of (T,) int arrays
+            Index into ``target_names``.
+        tokens_train, tokens_test : list of lists of (str, str)
+            Word and part-of-speech tag of each token.
+        target_names : list of str
+            The 22 chunk tags of the training part in alphabetical order, then those that occur in the test part
+            only (I-LST). A model trained on the training part has 22 labels and never predicts the last one.
+        feature_names : list of str
+            Names of the attributes, such as "w[-1]|w[0]=of|the".
+        DESCR : str
+            What the data are.
+
+    Raises
+    ------
+    DataNotFound
+        If the data are not on this machine; the message says where to get them.
+
+    Examples
+    --------
+    >>> from bcfw.datasets import fetch_conll2000
+    >>> chunks = fetch_conll2000()  # doctest: +SKIP
+    >>> len(chunks.X_train), len(chunks.X_test), chunks.target_names[-1]  # doctest: +SKIP
+    (8936, 2012, 'I-LST')
+    """
+    train, test = (read_corpus(path) for path in SOURCE.locate())
+    attributes = Attributes(train)
+    known = sorted(set(train.chunks))
+    test_only = sorted(set(test.chunks) - set(known))
+    target_names = known + test_only
+    label_of = {chunk: label for label, chunk in enumerate(target_names)}
+    bunch = Bunch()
+    for part, corpus in (("train", train), ("test", test)):
+        y = np.array([label_of[chunk] for chunk in corpus.chunks], dtype=np.int64)
+        tokens = list(zip(corpus.words, corpus.tags, strict=True))
+        ends = corpus.offsets.tolist()
+        bunch[f"X_{part}"] = attributes.matrices(corpus)
+        bunch[f"y_{part}"] = cut(y, corpus.offsets)
+        bunch[f"tokens_{part}"] = [tokens[start:end] for start, end in pairwise(ends)]
+    bunch.target_names = target_names
+    bunch.feature_names = attributes.names()
+    bunch.DESCR = DESCR.format(
+        n_train=len(bunch.X_train),
+        n_test=len(bunch.X_test),
+        tokens_train=len(train.words),
+        tokens_test=len(test.words),
+        n_tags=len(target_names),
+        n_attributes=attributes.n_attributes,
+        test_only=f" ({', '.join(test_only)})" if test_only else "",
+    )
+    return bunch
+
+
+def read_corpus(path: Path) -> Corpus:
+    """Sentences of a CoNLL-2000 file, plain or compressed by gzip.
+
+    A line is a word, its part-of-speech tag and its chunk tag, separated by blanks; empty lines end sentences.
+    """
+    raw = path.read_bytes()
+    try:
+        text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a CoNLL-2000 file ({error}); get it again") from error
+    words: list[str] = []
+    tags: list[str] = []
+    chunks: list[str] = []
+    lengths = [0]
+    for number, line in enumerate(text.split("\n"), start=1):
+        fields = line.split()
+        if len(fields) == 3:
+            words.append(fields[0])
+            tags.append(fields[1])
+            chunks.append(fields[2])
+            lengths[-1] += 1
+        elif fields:
+            raise InputError(f"{path}, line {number}: expected word, tag and chunk tag, got {len(fields)} fields")
+        elif lengths[-1]:
+            lengths.append(0)
+    if not words:
+        raise InputError(f"{path} has no sentences; get it again")
+    return Corpus(words, tags, chunks, offsets_of(length for length in lengths if length))
+
+
+class Attributes:
+    """The attributes that occur in a training corpus: numbers for them, and matrices for any corpus.
+
+    Words and tags become integers, a template's combination of them one integer key in mixed radix; the sorted
+    distinct keys of each template are numbered one template after the other, so that the columns of every row
+    come out sorted.
+    """
+
+    def __init__(self, train: Corpus) -> None:
+        self.values = {"w": sorted(set(train.words)), "pos": sorted(set(train.tags))}
+        self.codes = {field: {value: k for k, value in enumerate(self.values[field])} for field in self.values}
+        occurrences = self._occurrences(train)
+        self.keys = [np.unique(keys) for _, keys in occurrences]
+        self.starts = offsets_of(len(keys) for keys in self.keys)
+        self.n_attributes = int(self.starts[-1]) + 2
+
+    def matrices(self, corpus: Corpus) -> list[csr_matrix]:
+        """One (T, n_attributes) CSR matrix of ones per sentence."""
+        columns = self._columns(corpus)
+        present = columns != ABSENT
+        indices = columns[present]
+        indptr = offsets_of(present.sum(axis=1))
+        ones = np.ones(len(indices))
+        ends = corpus.offsets.tolist()
+        out = []
+        for start, end in pairwise(ends):
+            rows = indptr[start : end + 1]
+            inside = slice(rows[0], rows[-1])
+            arrays = (ones[inside], indices[inside], (rows - rows[0]).astype(np.int32))
+            out.append(csr_matrix(arrays, shape=(end - start, self.n_attributes)))
+        return out
+
+    def names(self) -> list[str]:
+        """Names of all attributes, in the order of their columns."""
+        out: list[str] = []
+        for template, keys in zip(TEMPLATES, self.keys, strict=True):
+            values = np.array(self.values[template.field], dtype=object)
+            places = []
+            for _ in template.places:
+                keys, code = np.divmod(keys, len(values))
+                places.append(values[code].tolist())
+            out += template.names(zip(*reversed(places), strict=True))
+        return [*out, BEGIN, END]
+
+    def _columns(self, corpus: Corpus) -> np.ndarray:
+        """(n_tokens, n_templates + 2) attribute of each token for each template, begin and end; or ABSENT."""
+        columns = np.full((len(corpus.words), len(TEMPLATES) + 2), ABSENT, dtype=np.int32)
+        for k, (tokens, keys) in enumerate(self._occurrences(corpus)):
+            rank = np.searchsorted(self.keys[k], keys)
+            rank[rank == len(self.keys[k])] = 0
+            known = self.keys[k][rank] == keys if len(self.keys[k]) else np.zeros(len(keys), dtype=bool)
+            columns[tokens[known], k] = self.starts[k] + rank[known]
+        columns[corpus.offsets[:-1], -2] = self.n_attributes - 2
+        columns[corpus.offsets[1:] - 1, -1] = self.n_attributes - 1
+        return columns
+
+    def _occurrences(self, corpus: Corpus) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For each template: the tokens whose places all lie in their sentence and are known, and their keys."""
+        lengths = np.diff(corpus.offsets)
+        before = np.arange(len(corpus.words)) - np.repeat(corpus.offsets[:-1], lengths)
+        after = np.repeat(lengths, lengths) - 1 - before
+        codes = {
+            field: np.array([self.codes[field].get(value, ABSENT) for value in column], dtype=np.int64)
+            for field, column in (("w", corpus.words), ("pos", corpus.tags))
+        }
+        out = []
+        for field, places in TEMPLATES:
+            tokens = np.flatnonzero((before >= -min(places)) & (after >= max(places)))
+            parts = np.stack([codes[field][tokens + place] for place in places])
+            known = (parts != ABSENT).all(axis=0)
+            keys = np.zeros(int(known.sum()), dtype=np.int64)
+            for part in parts[:, known]:
+                keys = keys * len(self.values[field]) + part
+            out.append((tokens[known], keys))
+        return out

@@ -1,0 +1,94 @@
+"""Where the data files are: the folder named by ``BCFW_DATA``, then the user's cache; or an error that says more."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bcfw.errors import BcfwError, InputError
+
+
+class DataNotFound(BcfwError, FileNotFoundError):  # noqa: N818 (named like the error it specialises for data)
+    """A data set that is not on this machine: the message names its public source and the converter."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One data set: the files that its loader reads and where they come from.
+
+    Attributes
+    ----------
+    title : str
+        What the data are, for messages.
+    files : tuple of str
+        The files, relative to a data folder.
+    origin : str
+        The original public files by name, and the page that offers them.
+    command : str
+        The command that converts the original files.
+    """
+
+    title: str
+    files: tuple[str, ...]
+    origin: str
+    command: str
+
+    def locate(self) -> list[Path]:
+        """Paths of all files, from the first data folder that has them all.
+
+        Raises
+        ------
+        DataNotFound
+            If no folder has them.
+        """
+        folders = data_folders()
+        for folder in folders:
+            paths = [folder / name for name in self.files]
+            if all(path.is_file() for path in paths):
+                return paths
+        raise DataNotFound(
+            f"{self.title}: no {' and '.join(self.files)} in {' or '.join(str(folder) for folder in folders)}. "
+            f"Get {self.origin}, then run '{self.command}'; "
+            "or set the environment variable BCFW_DATA to a folder that has the converted files"
+        )
+
+    def arrays(self, path: Path, *names: str) -> list[np.ndarray]:
+        """The named arrays of a converted ``.npz`` file."""
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                return [archive[name] for name in names]
+        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise InputError(
+                f"{self.title}: cannot read {', '.join(names)} from {path} ({error}); write it again with "
+                f"'{self.command}'"
+            ) from error
+
+
+def cache_folder() -> Path:
+    """The user's data folder, into which the converters write.
+
+    Returns
+    -------
+    Path
+        ``bcfw/data`` in the folder named by ``XDG_CACHE_HOME``, or in ``~/.cache``. It may not exist yet.
+
+    Examples
+    --------
+    >>> from bcfw.datasets import cache_folder
+    >>> cache_folder().parts[-2:]
+    ('bcfw', 'data')
+    """
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG specification has relative paths ignored.
+    home = Path(named) if os.path.isabs(named) else Path.home() / ".cache"
+    return home / "bcfw" / "data"
+
+
+def data_folders() -> list[Path]:
+    """The folders to search, in order."""
+    named = os.environ.get("BCFW_DATA", "")
+    return [*([Path(named).expanduser()] if named else []), cache_folder()]

@@ -1,0 +1,266 @@
+"""Sequence labelling as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from bcfw.errors import InputError
+from bcfw.estimators.base import LabelSVM, Task, read_choice, read_list, read_sample_weight
+from bcfw.estimators.features import require_finite
+from bcfw.estimators.labels import Where, encode, find_classes, flatten
+from bcfw.models import Chain
+from bcfw.models.inputs import check_same_length, cost_matrix, real
+from bcfw.run import Callback, Result
+from bcfw.solvers import Solver
+
+
+class ChainSVM(LabelSVM):
+    """Sequence labelling by a linear-chain structural SVM, trained to a certified duality gap.
+
+    The score of labels y for a sequence x (T, F) is ``sum_t x_t'U[:, y_t] + b[y_t] + sum_t transitions[y_{t-1}, y_t] +
+    first[y_0] + last[y_{T-1}]``; prediction maximises it (Viterbi's algorithm). The loss of a sequence is the mean
+    over its positions of ``cost[true, predicted]``.
+
+    X is a list of (T_i, F) arrays or sparse matrices; y a list with T_i labels, of any hashable type, for each.
+
+    Parameters
+    ----------
+    lam, C, solver, tol, max_passes, max_seconds, random_state, n_jobs, verbose, warm_start, callbacks
+        See :class:`bcfw.StructuralSVM`. A warm start needs the same labels; the features may have other
+        values than before.
+    cost : (K, K) array or None
+        ``cost[true, predicted] >= 0`` of one position, in the order of ``classes_``, zero diagonal; None is the
+        Hamming loss.
+    class_weight : dict, "balanced" or None
+        Factors of the cost by true label: row a of ``cost`` is multiplied by the weight of ``classes_[a]`` (1 for
+        labels not named). "balanced" is inversely proportional to the number of positions with the label, weighted
+        by the sample weights, so that every label's positions have the same total cost.
+    end_bias : bool
+        Learn ``first_`` and ``last_``.
+    normalize : bool
+        Divide the summed cost of a sequence by its length; otherwise long sequences weigh more.
+    fit_intercept : bool
+        Append a constant feature to every position, whose weights are the intercept. Off by default, because the
+        transitions already say how frequent labels are.
+    intercept_scaling : float
+        The constant feature's value. The intercept is regularised like every weight; the larger this value, the
+        less, but the more passes training needs.
+    scoring : "label" or "sequence"
+        What :meth:`score` counts: positions or whole sequences predicted right.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+        The labels, sorted if they can be compared, else in order of first appearance.
+    coef_, intercept_ : (K, F) and (K,) arrays
+        Position weights, one row per class (a view of ``result_.w``); the intercept is zero without
+        ``fit_intercept``.
+    transitions_ : (K, K) array
+        ``transitions_[a, b]``: weight of label a followed by label b.
+    first_, last_ : (K,) arrays
+        Weights of the first and last label; zero without ``end_bias``.
+    duality_gap_, n_iter_, lam_, result_
+        Certified bound on the suboptimality, passes (at least 1), regularisation used, all else about the run.
+    n_features_in_, feature_names_in_
+        Number of features, and their names if the sequences were data frames.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw.estimators
+    >>> X = [np.eye(2)[[0, 1, 1]], np.eye(2)[[1, 0]]]      # two sequences, F = 2
+    >>> y = [["noun", "verb", "verb"], ["verb", "noun"]]
+    >>> svm = bcfw.estimators.ChainSVM(lam=0.01).fit(X, y)
+    >>> [labels.tolist() for labels in svm.predict(X)]
+    [['noun', 'verb', 'verb'], ['verb', 'noun']]
+    >>> svm.coef_.shape, svm.transitions_.shape, svm.score(X, y)
+    ((2, 2), (2, 2), 1.0)
+    """
+
+    def __init__(
+        self,
+        lam: float = 0.01,
+        C: float | None = None,
+        solver: Solver | str = "auto",
+        tol: float = 1e-3,
+        *,
+        cost: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
+        end_bias: bool = True,
+        normalize: bool = True,
+        fit_intercept: bool = False,
+        intercept_scaling: float = 1.0,
+        scoring: str = "label",
+        max_passes: float = 1000,
+        max_seconds: float | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = 1,
+        verbose: int = 0,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] = (),
+    ) -> None:
+        super().__init__(
+            lam,
+            C,
+            solver,
+            tol,
+            cost=cost,
+            class_weight=class_weight,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            max_passes=max_passes,
+            max_seconds=max_seconds,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            warm_start=warm_start,
+            callbacks=callbacks,
+        )
+        self.end_bias = end_bias
+        self.normalize = normalize
+        self.scoring = scoring
+
+    def predict(self, X: Any) -> list[Any]:
+        """The best labels of every sequence: (T_i,) arrays, or lists if the labels are objects such as tuples."""
+        codes = self._codes(X)
+        labels = [self.classes_[one] for one in codes]
+        return [one.tolist() for one in labels] if self.classes_.dtype.kind == "O" else labels
+
+    def decision_function(self, X: Any) -> list[np.ndarray]:
+        """Max-marginals: the score of the best labels y for x among those with y_t = k.
+
+        Parameters
+        ----------
+        X : list of n arrays or sparse matrices (T_i, F)
+
+        Returns
+        -------
+        list of n arrays (T_i, K)
+            The largest entry of each row belongs to the predicted label and is the score of the whole prediction; how
+            far the others stay behind says how sure the position is. ``x @ coef_.T`` gives the position scores alone.
+        """
+        check_is_fitted(self)
+        marginals = []
+        for i, x in enumerate(self._sequences(X)):
+            require_finite(x, f"{self._name}: example {i}", unit="position")
+            unary = x @ self.coef_.T + self.intercept_
+            marginals.append(max_marginals(unary, self.transitions_, self.first_, self.last_))
+        return marginals
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, unseen: str = "error") -> float:
+        """Fraction of positions, or with ``scoring="sequence"`` of sequences, predicted right.
+
+        A label that was not in the training data is an error, or with ``unseen="wrong"`` counts as wrongly predicted.
+        ``sample_weight`` has one number per sequence.
+        """
+        read_choice(self._name, "scoring", self.scoring, ("label", "sequence"))
+        predicted = self._codes(X)
+        flat, offsets = self._flatten(y, [len(codes) for codes in predicted])
+        lengths = np.diff(offsets)
+        correct = encode(flat, self.classes_, unseen, self._position(offsets)) == np.concatenate(predicted)
+        weight = read_sample_weight(sample_weight, len(lengths))
+        weight = np.ones(len(lengths)) if weight is None else weight
+        counts = np.add.reduceat(correct.astype(np.float64), offsets[:-1])
+        if self.scoring == "sequence":
+            return float(weight @ (counts == lengths) / weight.sum())
+        return float(weight @ counts / (weight @ lengths))
+
+    def _codes(self, X: Any) -> list[np.ndarray]:
+        check_is_fitted(self)
+        return self.result_.predict([self._with_constant(x) for x in self._sequences(X)])
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+        sequences = self._sequences(X, reset=True)
+        flat, offsets = self._flatten(y, [x.shape[0] for x in sequences])
+        self.classes_, codes = find_classes(flat, self._position(offsets))
+        weight = read_sample_weight(sample_weight, len(sequences))
+        spread = None if weight is None else np.repeat(weight, np.diff(offsets))
+        factors = self._class_weights(codes, spread)
+        K = len(self.classes_)
+        cost = factors[:, None] * cost_matrix(self.cost, K, self._name)
+        model = Chain(K, cost, end_bias=self.end_bias, normalize=self.normalize)
+        self._set_constant()
+        labels = [codes[a:b] for a, b in itertools.pairwise(offsets)]
+        return Task(model, [self._with_constant(x) for x in sequences], labels, weight)
+
+    def _sequences(self, X: Any, reset: bool = False) -> list[Any]:
+        """The sequences as arrays or sparse matrices of one width, which ``reset`` takes from the first."""
+        if sp.issparse(X):
+            raise InputError(f"{self._name}: X is one sparse matrix; give a list with one (T, F) matrix per sequence")
+        sequences = read_list(X, "X", self._name)
+        names = [getattr(x, "columns", None) for x in sequences]
+        arrays = [self._array(x, i) for i, x in enumerate(sequences)]
+        if reset and arrays:
+            self.n_features_in_ = arrays[0].shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            if names[0] is not None and all(isinstance(name, str) for name in names[0]):
+                self.feature_names_in_ = np.asarray(names[0], dtype=object)
+        for i, x in enumerate(arrays):
+            if x.shape[1] != self.n_features_in_:
+                raise InputError(f"{self._name}: example {i} has {x.shape[1]} features, expected {self.n_features_in_}")
+            self._check_names(names[i], i)
+        return arrays
+
+    def _flatten(self, y: Any, lengths: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """All labels one after another and the sequences' offsets, which must agree with the lengths in X."""
+        flat, offsets = flatten(read_list(y, "y", self._name), self._name)
+        check_same_length(lengths, offsets[1:], self._name)
+        for i in np.flatnonzero(np.diff(offsets) != lengths)[:1]:
+            labels = offsets[i + 1] - offsets[i]
+            raise InputError(
+                f"{self._name}: example {i} has {lengths[i]} positions and {labels} labels; they must match"
+            )
+        return flat, offsets
+
+    def _array(self, x: Any, i: int) -> Any:
+        array = x if sp.issparse(x) else real(x, f"{self._name}: example {i}")
+        if array.shape[:1] == (0,):
+            raise InputError(f"{self._name}: example {i} is an empty sequence; leave it out")
+        if array.ndim != 2:
+            raise InputError(f"{self._name}: example {i} must be a (T, F) array, got shape {array.shape}")
+        return array
+
+    def _check_names(self, names: Any, i: int) -> None:
+        known = vars(self).get("feature_names_in_")
+        if names is not None and known is not None and list(names) != list(known):
+            raise InputError(f"{self._name}: example {i} has other feature names, or another order, than in fit")
+
+    def _position(self, offsets: np.ndarray) -> Where:
+        return lambda position: f"{self._name}: example {np.searchsorted(offsets, position, side='right') - 1}"
+
+    def _set_weights(self, result: Result) -> None:
+        K = len(self.classes_)
+        sizes = [result.model.n_features * K, *([K, K] if self.end_bias else [0, 0])]
+        U, first, last, transitions = np.split(result.w, np.cumsum(sizes))
+        self._set_unary(U.reshape(-1, K))
+        self.first_, self.last_ = (ends if self.end_bias else np.zeros(K) for ends in (first, last))
+        self.transitions_ = transitions.reshape(K, K)
+
+    def _warm_key(self, task: Task) -> Any:
+        labels = [one.tobytes() for one in task.y]
+        return labels, task.X[0].shape[1], self.classes_.tolist(), self.end_bias
+
+
+def max_marginals(unary: np.ndarray, transitions: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """(T, K) score of the best labeling through each position and label, by max-sum passes both ways.
+
+    Parameters
+    ----------
+    unary : (T, K) position scores
+    transitions : (K, K)
+    first, last : (K,)
+    """
+    ahead = unary.copy()
+    ahead[0] += first
+    for t in range(1, len(unary)):
+        ahead[t] += np.max(ahead[t - 1][:, None] + transitions, axis=0)
+    behind = np.empty_like(unary)
+    behind[-1] = last
+    for t in range(len(unary) - 2, -1, -1):
+        behind[t] = np.max(transitions + (unary[t + 1] + behind[t + 1]), axis=1)
+    return ahead + behind

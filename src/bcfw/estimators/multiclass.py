@@ -1,0 +1,192 @@
+"""Multiclass classification as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bcfw.errors import InputError
+from bcfw.estimators.base import LabelSVM, Task, read_sample_weight, weighted_mean
+from bcfw.estimators.features import require_finite
+from bcfw.estimators.labels import encode, find_classes, label_array
+from bcfw.estimators.repeats import merge_repeats
+from bcfw.models import Multiclass
+from bcfw.run import Callback, Result
+from bcfw.solvers import Solver
+
+#: How scikit-learn checks X; finiteness is checked here, with the example's index.
+INPUT: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+
+
+class MulticlassSVM(ClassifierMixin, LabelSVM):
+    """Multiclass SVM (Crammer and Singer's, with any cost matrix), trained to a certified duality gap.
+
+    Minimises ``P = lam/2 |W|^2 + (1/S) sum_i s_i max_k [cost[y_i, k] - x_i'W_{y_i} + x_i'W_k]`` over W (K, F), where
+    s_i are the sample weights and S their sum. Predicts ``argmax_k x'W_k + b_k``.
+
+    X is an (n, F) array or a sparse matrix (which stays sparse); y holds n labels of any hashable type.
+
+    Parameters
+    ----------
+    lam, C, solver, tol, max_passes, max_seconds, random_state, n_jobs, verbose, warm_start, callbacks
+        See :class:`bcfw.StructuralSVM`. ``C`` counts class weights too: S is the sum of the products. A warm start
+        needs the same labels; the features may have other values than before.
+    cost : (K, K) array or None
+        ``cost[true, predicted] >= 0`` in the order of ``classes_``, zero diagonal; None is the 0/1 loss.
+    class_weight : dict, "balanced" or None
+        Factors of the sample weights by label (1 for labels not named); "balanced" gives every class the same total.
+    fit_intercept : bool
+        Append a constant feature to x, whose weights are the intercept. False minimises P over ``coef_`` alone.
+    intercept_scaling : float
+        The constant feature's value. The intercept is regularised like every weight; the larger this value, the
+        less, but the more passes training needs.
+
+    Attributes
+    ----------
+    classes_ : (K,) array
+        The labels, sorted if they can be compared, else in order of first appearance.
+    coef_ : (K, F) array
+        One row per class, also for two classes. A view of ``result_.w``.
+    intercept_ : (K,) array
+        Zero without ``fit_intercept``.
+    duality_gap_ : float
+        Certified bound on ``P(coef_) - min P``.
+    n_iter_ : int
+        Passes over the data, at least 1.
+    lam_ : float
+        The regularisation used, also when C was given.
+    result_ : bcfw.Result
+        All else about the run. Equal examples are merged into one with the sum of their weights before training.
+    n_features_in_, feature_names_in_
+        Number of features, and their names if X had them.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw.estimators
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.choice(["cat", "dog", "owl"], size=60)
+    >>> X = (y[:, None] == ["cat", "dog", "owl"]) + 0.2 * rng.standard_normal((60, 3))
+    >>> svm = bcfw.estimators.MulticlassSVM(lam=0.01).fit(X, y)
+    >>> svm.predict([[1, 0, 0], [0, 0, 1]])
+    array(['cat', 'owl'], dtype='<U3')
+    >>> svm.coef_.shape, svm.score(X, y) > 0.9, svm.duality_gap_ <= 1e-3
+    ((3, 3), True, True)
+    """
+
+    def __init__(
+        self,
+        lam: float = 0.01,
+        C: float | None = None,
+        solver: Solver | str = "auto",
+        tol: float = 1e-3,
+        *,
+        cost: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        max_passes: float = 1000,
+        max_seconds: float | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = 1,
+        verbose: int = 0,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] = (),
+    ) -> None:
+        super().__init__(
+            lam,
+            C,
+            solver,
+            tol,
+            cost=cost,
+            class_weight=class_weight,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            max_passes=max_passes,
+            max_seconds=max_seconds,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            warm_start=warm_start,
+            callbacks=callbacks,
+        )
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : (n, F) array or sparse matrix
+
+        Returns
+        -------
+        (n, K) array
+            ``X @ coef_.T + intercept_``. For two classes, as everywhere in scikit-learn, the (n,) differences: positive
+            where ``classes_[1]`` is predicted.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """(n,) labels with the highest score, of the type of the training labels."""
+        codes = self._codes(X)
+        return self.classes_[codes]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, unseen: str = "error") -> float:
+        """Accuracy: the weighted fraction of labels predicted right.
+
+        A label that was not in the training data is an error, or with ``unseen="wrong"`` counts as wrongly predicted.
+        """
+        predicted = self._codes(X)
+        truth = label_array(y)
+        if truth.shape != predicted.shape:
+            raise InputError(f"{self._name}: X has {len(predicted)} examples and y has shape {truth.shape}")
+        correct = encode(truth, self.classes_, unseen, self._example) == predicted
+        return weighted_mean(correct, sample_weight, len(correct))
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, ensure_all_finite=False, **INPUT)
+        require_finite(X, self._name)
+        return X @ self.coef_.T + self.intercept_
+
+    def _codes(self, X: Any) -> np.ndarray:
+        """(n,) index of the best class; two classes are decided by the sign that users see."""
+        scores = self._scores(X)
+        if scores.shape[1] == 2:
+            return (scores[:, 1] - scores[:, 0] > 0).astype(np.int64)
+        return scores.argmax(axis=1)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+        labels = None if y is None else label_array(y)
+        X, labels = validate_data(self, X, labels, ensure_all_finite=False, **INPUT)
+        require_finite(X, self._name)
+        if labels.dtype.kind != "O":
+            check_classification_targets(labels)
+        self.classes_, codes = find_classes(labels, self._example)
+        weight = read_sample_weight(sample_weight, len(codes))
+        factors = self._class_weights(codes, weight)
+        if self.class_weight is not None:
+            weight = factors[codes] * (1.0 if weight is None else weight)
+        X, codes, weight = merge_repeats(X, codes, weight)
+        self._set_constant()
+        return Task(Multiclass(len(self.classes_), self.cost), self._with_constant(X), codes, weight)
+
+    def _example(self, position: int) -> str:
+        return f"{self._name}: example {position}"
+
+    def _set_weights(self, result: Result) -> None:
+        self._set_unary(result.w.reshape(-1, len(self.classes_)))
+
+    def _warm_key(self, task: Task) -> Any:
+        return task.y.tobytes(), task.X.shape[1], self.classes_.tolist()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        tags.no_validation = False
+        return tags

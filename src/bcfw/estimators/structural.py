@@ -1,0 +1,183 @@
+"""A structural SVM over any model as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import joblib
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from bcfw.errors import InputError, OptionError
+from bcfw.estimators.base import BaseSVM, Task, read_choice, read_sample_weight, weighted_mean
+from bcfw.models import KernelModel, Model, check_model
+from bcfw.models.check import same_output
+from bcfw.models.inputs import check_same_length
+from bcfw.run import Callback, Result
+from bcfw.solvers import Solver
+
+#: Examples, and weight vectors for each, on which a user's oracle is tried before training.
+TRIED_EXAMPLES = 3
+TRIED_WEIGHTS = 3
+
+
+class StructuralSVM(BaseSVM):
+    """A structural SVM for any structure with a max oracle, trained to a certified duality gap.
+
+    Minimises ``P(w) = lam/2 |w|^2 + (1/S) sum_i s_i max_y [L_i(y) - <w, phi(x_i, y_i) - phi(x_i, y)>]``, where s_i are
+    the sample weights (1) and S their sum. Predicts ``argmax_y <w, phi(x, y)>``.
+
+    X and y are sequences of inputs and outputs in the form that the model takes.
+
+    Parameters
+    ----------
+    model : bcfw.Model
+        A built-in structure or your own; it is not changed.
+    lam : float
+        Regularisation, > 0.
+    C : float or None
+        ``1/(lam S)``, the constant of other SVMs; where given, it takes the place of ``lam``, whatever that is.
+    solver : Solver or str
+        "auto", a name in ``bcfw.solvers.SOLVERS``, or an instance with options.
+    tol : float
+        Stop when ``gap <= tol P(0)``; P(0) is the weighted mean of the worst losses.
+    scoring : "loss" or "exact"
+        What :meth:`score` returns: one minus the mean loss, or the fraction of outputs that are exactly right.
+    check_model : bool
+        Before training, try a model written in Python on three examples with :func:`bcfw.check_model`.
+    max_passes, max_seconds : float
+        Limits; whichever comes first. Ending by one gives a ``bcfw.ConvergenceWarning``.
+    random_state : int, RandomState or None
+        Makes the run reproducible; a whole number is the ``seed`` of :func:`bcfw.train`.
+    n_jobs : int or None
+        Threads of the certificate passes; -1 takes all cores, None is 1.
+    verbose : int
+        0 quiet, 1 a live display, 2 plain lines.
+    warm_start : bool
+        Start each fit from the dual state that the last one left, if the data are the same (lam, C, sample weights and
+        solver may differ); otherwise, and always without it, a fit starts afresh. Pickles keep the state only with it.
+    callbacks : sequence of callables
+        Each is called with a :class:`bcfw.run.Info` after every pass; True stops. Cloning copies them.
+
+    Attributes
+    ----------
+    coef_ : (d,) array
+        The weights w.
+    duality_gap_ : float
+        Certified bound on ``P(coef_) - min P``.
+    n_iter_ : int
+        Passes over the data, at least 1.
+    lam_ : float
+        The regularisation used, also when C was given.
+    result_ : bcfw.Result
+        All else about the run.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw.estimators
+    >>> class Sign(bcfw.Model):
+    ...     def features(self, x, y):
+    ...         return y * x / 2
+    ...     def loss(self, y_true, y):
+    ...         return float(y != y_true)
+    ...     def oracle(self, w, x, y_true=None):
+    ...         def value(y):
+    ...             return w @ self.features(x, y) + (0 if y_true is None else self.loss(y_true, y))
+    ...         return max((-1, 1), key=value)
+    >>> X, y = np.array([[1.0, 2.0], [-1.0, -1.0]]), [1, -1]
+    >>> svm = bcfw.estimators.StructuralSVM(Sign(), lam=0.1).fit(X, y)
+    >>> svm.predict(X), svm.score(X, y)
+    ([1, -1], 1.0)
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        lam: float = 0.01,
+        C: float | None = None,
+        solver: Solver | str = "auto",
+        tol: float = 1e-3,
+        *,
+        scoring: str = "loss",
+        check_model: bool = True,
+        max_passes: float = 1000,
+        max_seconds: float | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = 1,
+        verbose: int = 0,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] = (),
+    ) -> None:
+        super().__init__(
+            lam,
+            C,
+            solver,
+            tol,
+            max_passes=max_passes,
+            max_seconds=max_seconds,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            warm_start=warm_start,
+            callbacks=callbacks,
+        )
+        self.model = model
+        self.scoring = scoring
+        self.check_model = check_model
+
+    def predict(self, X: Any) -> Any:
+        """The best output of every input, as the model returns them (usually a list)."""
+        check_is_fitted(self)
+        return self.result_.predict(X)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """(n,) scores ``<w, phi(x, y)>`` of the predicted outputs y."""
+        outputs = self.predict(X)
+        model, w = self.result_.model, self.result_.w
+        return np.array([inner(model.features(X[i], y), w) for i, y in enumerate(outputs)], dtype=np.float64)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """One minus the mean loss, which is the accuracy for 0/1 and normalised Hamming losses; higher is better.
+
+        With ``scoring="exact"``: the fraction of outputs that equal the truth. Both are weighted by ``sample_weight``.
+        """
+        read_choice("StructuralSVM", "scoring", self.scoring, ("loss", "exact"))
+        outputs = self.predict(X)
+        check_same_length(outputs, y, "StructuralSVM")
+        if self.scoring == "exact":
+            right: list[float] = [same_output(y[i], output) for i, output in enumerate(outputs)]
+        else:
+            right = [1.0 - self.result_.model.loss(y[i], output) for i, output in enumerate(outputs)]
+        return weighted_mean(right, sample_weight, len(right))
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+        if not isinstance(self.model, Model):
+            raise OptionError(f"StructuralSVM: model must be an instance of a bcfw.Model, got {self.model!r}")
+        if y is None:
+            raise InputError("StructuralSVM requires y to be passed, but the target y is None")
+        try:
+            check_same_length(X, y, "StructuralSVM")
+        except TypeError as error:
+            raise InputError(f"StructuralSVM: X and y must be sequences of examples ({error})") from error
+        if self.check_model and not isinstance(self.model, KernelModel):
+            check_model(self.model, X, y, n_examples=TRIED_EXAMPLES, n_weights=TRIED_WEIGHTS)
+        return Task(self.model, X, y, read_sample_weight(sample_weight, len(y)))
+
+    def _set_weights(self, result: Result) -> None:
+        self.coef_ = result.w
+
+    def _warm_key(self, task: Task) -> Any:
+        """A hash of model and data: in feature space the state of other data would not be feasible."""
+        try:
+            return joblib.hash((task.model, task.X, task.y))
+        except Exception as error:
+            raise OptionError(
+                f"StructuralSVM: warm_start=True needs a model and data that can be pickled ({error}); use False"
+            ) from error
+
+
+def inner(phi: Any, w: np.ndarray) -> float:
+    """``<w, phi>`` for dense or sparse features."""
+    return float((phi.reshape(1, -1) @ w)[0] if sp.issparse(phi) else np.ravel(phi) @ w)

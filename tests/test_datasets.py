@@ -1,0 +1,457 @@
+"""Data sets: the embedded words, the files on disk with their converters, and the message when there are none."""
+
+from __future__ import annotations
+
+import bz2
+import datetime
+import gzip
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+
+import bcfw
+from bcfw.datasets import (
+    DataNotFound,
+    cache_folder,
+    conll2000,
+    convert,
+    fetch_conll2000,
+    fetch_ocr,
+    fetch_usps,
+    load_digit_words,
+    ocr,
+    usps,
+)
+from bcfw.errors import BcfwError, InputError, OptionError
+
+FETCHERS = {"ocr": fetch_ocr, "usps": fetch_usps, "conll2000": fetch_conll2000}
+
+SMALL_CORPUS = "He PRP B-NP\nruns VBZ B-VP\n. . O\n\nHe PRP B-NP\n. . O\n\n"
+SMALL_TEST_CORPUS = "She PRP B-NP\nruns VBZ B-VP\nhere RB I-LST\n. . O\n\n"
+
+
+@pytest.fixture
+def real_data(monkeypatch):
+    """Function that finds the real files of a source, or skips."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not os.environ.get("BCFW_DATA") and beside.is_dir():
+        monkeypatch.setenv("BCFW_DATA", str(beside))
+
+    def locate(source):
+        try:
+            return source.locate()
+        except DataNotFound as error:
+            pytest.skip(f"no real data: {error}")
+
+    return locate
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    """An empty user cache, and no ``BCFW_DATA``."""
+    monkeypatch.delenv("BCFW_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "bcfw" / "data"
+
+
+# --- digit words -------------------------------------------------------------------------------------------------
+
+
+def flat(bunch, part):
+    return np.concatenate(bunch[f"X_{part}"]), np.concatenate(bunch[f"y_{part}"])
+
+
+def test_digit_words_depend_on_the_seed_only():
+    first, again, other = load_digit_words(), load_digit_words(), load_digit_words(seed=1)
+    for part in ("train", "test"):
+        for one, two in zip(flat(first, part), flat(again, part), strict=True):
+            np.testing.assert_array_equal(one, two)
+        assert [y.tolist() for y in first[f"y_{part}"]] != [y.tolist() for y in other[f"y_{part}"]]
+
+
+def test_training_words_do_not_depend_on_the_number_of_test_words():
+    few = load_digit_words(n_train=30, n_test=1)
+    np.testing.assert_array_equal(flat(few, "train")[0], flat(load_digit_words(n_train=30, n_test=9), "train")[0])
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_train_and_test_images_are_disjoint(seed):
+    words = load_digit_words(seed=seed)
+    train, test = (set(np.concatenate(words[f"images_{part}"]).tolist()) for part in ("train", "test"))
+    assert train
+    assert test
+    assert not train & test
+    # Whatever the seed: images that test one draw never train another.
+    assert max(train) < 1200 <= min(test)
+
+
+def test_digit_words_are_dates_written_with_images_of_their_digits():
+    words = load_digit_words(n_train=300, n_test=100, noise=0.0)
+    pixels, digits = load_digits(return_X_y=True)
+    lengths = set()
+    for part in ("train", "test"):
+        for x, y, images in zip(words[f"X_{part}"], words[f"y_{part}"], words[f"images_{part}"], strict=True):
+            np.testing.assert_array_equal(digits[images], y)
+            np.testing.assert_array_equal(x, np.hstack([pixels[images] / 16.0, np.ones((len(y), 1))]))
+            date = "01011980"[: 8 - len(y)] + "".join(map(str, y))
+            assert 1980 <= datetime.datetime.strptime(date, "%d%m%Y").year <= 1999
+            lengths.add(len(y))
+    assert lengths == {4, 6, 8}
+
+
+def test_noise_stays_in_the_pixel_range_and_the_constant_can_be_left_out():
+    x, y = flat(load_digit_words(n_train=50, n_test=1, noise=1.0, constant=False), "train")
+    assert x.shape == (len(y), 64)
+    assert x.min() == 0.0
+    assert x.max() == 1.0
+
+
+@pytest.mark.parametrize("options", [{"n_train": 0}, {"n_test": 2.5}, {"noise": -1.0}, {"noise": float("nan")}])
+def test_impossible_options_are_named(options):
+    with pytest.raises(OptionError, match=next(iter(options))):
+        load_digit_words(**options)
+
+
+def test_a_chain_beats_an_unstructured_classifier_on_digit_words():
+    """The point of the data set: the calendar saves about a third of the errors."""
+    words = load_digit_words()
+    (X, y), (X_test, y_test) = flat(words, "train"), flat(words, "test")
+    unstructured = LogisticRegression(max_iter=2000).fit(X, y).predict(X_test)
+    result = bcfw.train(bcfw.models.Chain(), words.X_train, words.y_train, lam=0.1, tol=0.01)
+    chain = np.concatenate(result.predict(words.X_test))
+    assert 0.10 < np.mean(unstructured != y_test) < 0.17
+    assert np.mean(chain != y_test) < 0.8 * np.mean(unstructured != y_test)
+
+
+# --- where files are looked for ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "origin"), [("ocr", "Stanford"), ("usps", "LIBSVM"), ("conll2000", "CoNLL-2000 shared task")]
+)
+def test_missing_data_name_the_source_the_converter_and_the_folders(name, origin, cache, monkeypatch, tmp_path):
+    monkeypatch.setenv("BCFW_DATA", str(tmp_path / "elsewhere"))
+    with pytest.raises(DataNotFound) as caught:
+        FETCHERS[name]()
+    message = str(caught.value)
+    assert isinstance(caught.value, BcfwError)
+    assert isinstance(caught.value, FileNotFoundError)
+    for part in (origin, f"python -m bcfw.datasets.convert {name} ", str(tmp_path / "elsewhere"), str(cache), "http"):
+        assert part in message
+
+
+@pytest.mark.parametrize("named", ["", "relative/folder"])
+def test_cache_folder_without_a_usable_xdg_name_is_in_the_home(named, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", named)
+    assert cache_folder() == tmp_path / ".cache" / "bcfw" / "data"
+
+
+def test_bcfw_data_comes_before_the_cache(cache, monkeypatch, tmp_path):
+    train, test = written(tmp_path / "corpus", SMALL_CORPUS), written(tmp_path / "test", SMALL_TEST_CORPUS)
+    convert.convert_conll2000(train, test)
+    assert len(fetch_conll2000().X_train) == 2
+    monkeypatch.setenv("BCFW_DATA", str(tmp_path / "named"))
+    assert len(fetch_conll2000().X_train) == 2  # nothing there yet: from the cache
+    convert.convert_conll2000(test, train, tmp_path / "named")
+    assert len(fetch_conll2000().X_train) == 1
+
+
+def test_a_broken_file_names_itself_and_the_converter(cache):
+    written(cache / usps.FILE, "no archive")
+    with pytest.raises(InputError, match=r"usps\.npz.*bcfw\.datasets\.convert usps"):
+        fetch_usps()
+
+
+def test_unknown_size_is_named_with_the_nearest():
+    with pytest.raises(OptionError, match="did you mean 'large'"):
+        fetch_ocr("larg")
+
+
+# --- converters --------------------------------------------------------------------------------------------------
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    raw = content.encode() if isinstance(content, str) else content
+    compress = {".gz": gzip.compress, ".bz2": bz2.compress}.get(path.suffix, bytes)
+    path.write_bytes(compress(raw))
+    return path
+
+
+def letter_lines(words, fold, pixels, first_id=1):
+    """Lines of ``letter.data``, one list per word; ``pixels`` are those of all letters in turn."""
+    out, row = [], 0
+    for number, (word, its_fold) in enumerate(zip(words, fold, strict=True)):
+        out.append([])
+        for position, letter in enumerate(word):
+            last = position == len(word) - 1
+            fields = [first_id + row, letter, -1 if last else first_id + row + 1, number + 1, position + 1, its_fold]
+            # The original file ends its lines with a tab.
+            out[-1].append("\t".join(map(str, [*fields, *pixels[row].tolist()])) + "\t\n")
+            row += 1
+    return out
+
+
+def test_ocr_round_trip(cache, tmp_path):
+    words, fold = ["mm", "ommanding", "a", "zoo"], [0, 3, 0, 9]
+    pixels = np.random.default_rng(0).integers(0, 2, size=(15, 128))
+    lines = letter_lines(words, fold, pixels)
+    source = written(tmp_path / "letter.data.gz", "".join(line for word in lines for line in word))
+    assert convert.main(["ocr", str(source)]) == 0
+    with np.load(cache / ocr.FILE) as archive:
+        assert {name: archive[name].dtype.name for name in archive} == {
+            "X": "uint8",
+            "y": "int8",
+            "offsets": "int32",
+            "fold": "int8",
+        }
+    for size, train, test in (("large", (1, 3), (0, 2)), ("small", (0, 2), (1, 3))):
+        found = fetch_ocr(size)
+        for part, expected in (("train", train), ("test", test)):
+            assert ["".join(found.target_names[k] for k in y) for y in found[f"y_{part}"]] == [
+                words[k] for k in expected
+            ]
+            assert found[f"fold_{part}"].tolist() == [fold[k] for k in expected]
+        both = dict(zip((*train, *test), (*found.X_train, *found.X_test), strict=True))
+        together = np.vstack([both[k] for k in range(4)])
+        np.testing.assert_array_equal(together, np.hstack([pixels, np.ones((15, 1))]))
+    assert fetch_ocr("small", constant=False).X_train[0].shape == (2, 128)
+
+
+def test_ocr_words_follow_next_id_and_not_the_order_of_lines(tmp_path):
+    pixels = np.random.default_rng(1).integers(0, 2, size=(5, 128))
+    (a, b), (c, d, e) = letter_lines(["ab", "cde"], [0, 1], pixels, first_id=70)
+    (path,) = convert.convert_ocr(written(tmp_path / "letter.data", "".join([c, b, e, a, d])), tmp_path)
+    with np.load(path) as archive:
+        assert archive["y"].tolist() == [2, 3, 4, 0, 1]
+        assert archive["offsets"].tolist() == [0, 3, 5]
+        assert archive["fold"].tolist() == [1, 0]
+        np.testing.assert_array_equal(archive["X"], pixels[[2, 3, 4, 0, 1]])
+
+
+ONE_LETTER = letter_lines(["x"], [0], np.zeros((1, 128), dtype=int))[0][0]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "line 1: expected id, letter"),
+        (ONE_LETTER + "1\tx\n", "line 2: expected id, letter"),
+        (ONE_LETTER.replace("\tx\t", "\tX\t"), "line 1"),
+        (ONE_LETTER.replace("\t0\t0\t", "\t0\t2\t"), "line 1"),
+        (ONE_LETTER.replace("\t-1\t", "\t2\t"), "next_id 2 is not in the file"),
+        (ONE_LETTER.replace("\t-1\t", "\t1\t"), "do not form words"),
+        (ONE_LETTER + ONE_LETTER, "do not form words"),
+    ],
+)
+def test_other_files_are_no_letters(content, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        convert.convert_ocr(written(tmp_path / "letter.data", content), tmp_path)
+    assert not (tmp_path / "ocr").exists()
+
+
+def test_ocr_words_lie_in_one_fold(tmp_path):
+    ((one, two),) = letter_lines(["ab"], [0], np.zeros((2, 128), dtype=int))
+    source = written(tmp_path / "letter.data", one + two.replace("\t1\t2\t0\t", "\t1\t2\t5\t"))
+    with pytest.raises(InputError, match=r"line 1: .*different folds"):
+        convert.convert_ocr(source, tmp_path)
+
+
+def libsvm_lines(X, labels):
+    """As in the original file; zeros are left out."""
+    return "".join(
+        " ".join([str(label), *(f"{j + 1}:{value:g}" for j, value in enumerate(x) if value)]) + "\n"
+        for label, x in zip(labels, X, strict=True)
+    )
+
+
+@pytest.mark.parametrize("first_label", [0, 1])
+@pytest.mark.parametrize("suffix", ["", ".bz2", ".gz"])
+def test_usps_round_trip(first_label, suffix, cache, tmp_path):
+    rng = np.random.default_rng(2)
+    X = rng.integers(-1000, 1001, size=(14, 256)) / 1000
+    y = np.r_[np.arange(10), 3, 9, 1, 2]
+    train, test = (
+        written(tmp_path / f"usps{part}{suffix}", libsvm_lines(X[rows], y[rows] + first_label))
+        for part, rows in (("", slice(10)), (".t", slice(10, None)))
+    )
+    assert convert.main(["usps", str(train), str(test)]) == 0
+    found = fetch_usps()
+    assert cache.joinpath(usps.FILE).is_file()
+    np.testing.assert_array_equal(np.r_[found.y_train, found.y_test], y)
+    np.testing.assert_allclose(np.r_[found.X_train, found.X_test][:, :256], X, rtol=0, atol=1e-12)
+    assert (found.X_train[:, 256] == 1.0).all()
+    assert fetch_usps(constant=False).X_test.shape == (4, 256)
+
+
+@pytest.mark.parametrize("line", ["11 1:0.5\n", "2 1:1.5\n", "1.5 1:0\n", "1 257:0.5\n", "1 1:a\n", ""])
+def test_other_files_are_no_usps(line, tmp_path):
+    good = written(tmp_path / "good", "3 1:0.5\n")
+    with pytest.raises(InputError, match="bad"):
+        convert.convert_usps(good, written(tmp_path / "bad", line), tmp_path)
+
+
+def test_usps_labels_cannot_be_both_kinds(tmp_path):
+    train, test = written(tmp_path / "train", "0 1:0.5\n"), written(tmp_path / "test", "10 1:0.5\n")
+    with pytest.raises(InputError, match="labels 0 and 10"):
+        convert.convert_usps(train, test, tmp_path)
+
+
+def naive_attributes(tokens, t):
+    """The tutorial's attributes as text, written from their description."""
+    n = len(tokens)
+    word = lambda k: tokens[t + k][0]  # noqa: E731
+    tag = lambda k: tokens[t + k][1]  # noqa: E731
+    inside = lambda *places: all(0 <= t + k < n for k in places)  # noqa: E731
+    out = {f"w[{k}]={word(k)}" for k in range(-2, 3) if inside(k)}
+    out |= {f"w[{k}]|w[{k + 1}]={word(k)}|{word(k + 1)}" for k in (-1, 0) if inside(k, k + 1)}
+    for size in (1, 2, 3):
+        for first in range(-2, 4 - size):
+            places = range(first, first + size)
+            if inside(*places):
+                out.add("|".join(f"pos[{k}]" for k in places) + "=" + "|".join(tag(k) for k in places))
+    return out | ({"__BOS__"} if t == 0 else set()) | ({"__EOS__"} if t == n - 1 else set())
+
+
+def check_attributes(found, n_checked):
+    """Matrices against the naive attributes, for the first sentences of both parts."""
+    known = set(found.feature_names)
+    assert len(known) == len(found.feature_names)
+    for part in ("train", "test"):
+        for x, y, tokens in zip(
+            found[f"X_{part}"][:n_checked], found[f"y_{part}"], found[f"tokens_{part}"], strict=False
+        ):
+            assert x.shape == (len(tokens), len(known)) == (len(y), len(known))
+            assert x.has_canonical_format
+            assert (x.data == 1.0).all()
+            for t in range(len(tokens)):
+                names = {found.feature_names[j] for j in x.indices[x.indptr[t] : x.indptr[t + 1]]}
+                expected = naive_attributes(tokens, t)
+                assert names == (expected if part == "train" else expected & known)
+
+
+def test_conll2000_round_trip(cache, tmp_path):
+    train = written(tmp_path / "train.txt.gz", SMALL_CORPUS.replace("\n\n", "\r\n\n\n").rstrip())
+    test = written(tmp_path / "test.txt", SMALL_TEST_CORPUS)
+    assert convert.main(["conll2000", str(train), str(test)]) == 0
+    texts = [gzip.decompress((cache / name).read_bytes()).decode() for name in conll2000.FILES]
+    assert texts == [SMALL_CORPUS, SMALL_TEST_CORPUS]
+    found = fetch_conll2000()
+    assert found.target_names == ["B-NP", "B-VP", "O", "I-LST"]
+    assert [y.tolist() for y in found.y_train] == [[0, 1, 2], [0, 2]]
+    assert [y.tolist() for y in found.y_test] == [[0, 1, 3, 2]]
+    assert found.tokens_test == [[("She", "PRP"), ("runs", "VBZ"), ("here", "RB"), (".", ".")]]
+    check_attributes(found, 2)
+    occurring = {name for s in found.tokens_train for t in range(len(s)) for name in naive_attributes(s, t)}
+    assert occurring == set(found.feature_names)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("He PRP B-NP\nruns VBZ\n", "line 2: .*got 2 fields"), ("\n\n", "no sentences"), (b"\xff\xfe\n", "not a CoNLL")],
+)
+def test_other_files_are_no_corpus(content, message, tmp_path):
+    good = written(tmp_path / "good", SMALL_CORPUS)
+    with pytest.raises(InputError, match=message):
+        convert.convert_conll2000(good, written(tmp_path / "bad", content), tmp_path)
+    assert not (tmp_path / "conll2000").exists()
+
+
+def test_converter_runs_as_a_module(tmp_path):
+    train, test = written(tmp_path / "train", SMALL_CORPUS), written(tmp_path / "test", SMALL_TEST_CORPUS)
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-m", "bcfw.datasets.convert", "conll2000"]
+    done = subprocess.run(
+        [*command, str(train), str(test), "--out", str(tmp_path / "out")], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    paths = [tmp_path / "out" / name for name in conll2000.FILES]
+    assert done.stdout.splitlines() == [f"wrote {path}" for path in paths]
+    assert sorted(tmp_path.glob("out/*/*")) == sorted(paths)
+
+
+def test_converter_reports_a_missing_file(tmp_path, capsys):
+    assert convert.main(["ocr", str(tmp_path / "letter.data.gz")]) == 1
+    assert "letter.data.gz" in capsys.readouterr().err
+
+
+def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
+    def fail(*args, **kwargs):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "savez_compressed", fail)
+    with pytest.raises(OSError, match="disk full"):
+        convert.convert_ocr(written(tmp_path / "letter.data", ONE_LETTER), tmp_path / "out")
+    assert not list(tmp_path.glob("out/*/*"))
+
+
+def test_importing_bcfw_does_not_import_scikit_learn():
+    code = "import bcfw, sys; assert 'sklearn' not in sys.modules; bcfw.datasets; assert 'sklearn' in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# --- real data ---------------------------------------------------------------------------------------------------
+
+
+def test_real_ocr(real_data, tmp_path):
+    (path,) = real_data(ocr.SOURCE)
+    large, small = fetch_ocr(), fetch_ocr("small")
+    assert (len(large.X_train), len(large.X_test)) == (6251, 626)
+    assert (len(small.X_train), len(small.X_test)) == (626, 6251)
+    assert len(large.target_names) == 26
+    assert sum(map(len, large.y_train + large.y_test)) == 52152
+    assert all(x.shape == (len(y), 129) for x, y in zip(large.X_train, large.y_train, strict=True))
+    assert set(np.unique(flat(large, "test")[0])) == {0.0, 1.0}
+    assert set(large.fold_train) == set(range(1, 10))
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    ends = arrays["offsets"]
+    words = ["".join(chr(ord("a") + k) for k in arrays["y"][s:e]) for s, e in pairwise(ends)]
+    lines = letter_lines(words, arrays["fold"], arrays["X"])
+    source = written(tmp_path / "letter.data", "".join(line for word in lines for line in word))
+    with np.load(convert.convert_ocr(source, tmp_path)[0]) as archive:
+        for name, array in arrays.items():
+            assert archive[name].dtype == array.dtype
+            np.testing.assert_array_equal(archive[name], array)
+
+
+def test_real_usps(real_data, tmp_path):
+    (path,) = real_data(usps.SOURCE)
+    found = fetch_usps()
+    assert found.X_train.shape == (7291, 257)
+    assert found.X_test.shape == (2007, 257)
+    assert found.X_train.min() == -1.0
+    assert found.X_train.max() == 1.0
+    assert np.unique(found.y_train).tolist() == list(range(10))
+    files = [
+        written(tmp_path / part, libsvm_lines(found[f"X_{part}"][:50, :256], found[f"y_{part}"][:50] + 1))
+        for part in ("train", "test")
+    ]
+    with np.load(convert.convert_usps(*files, tmp_path)[0]) as archive, np.load(path) as original:
+        assert set(archive) == set(original)
+        for name in original:
+            assert archive[name].dtype == original[name].dtype
+            np.testing.assert_array_equal(archive[name], original[name][:50])
+
+
+def test_real_conll2000(real_data, tmp_path):
+    originals = real_data(conll2000.SOURCE)
+    found = fetch_conll2000()
+    assert (len(found.X_train), len(found.X_test)) == (8936, 2012)
+    assert (sum(map(len, found.y_train)), sum(map(len, found.y_test))) == (211727, 47377)
+    assert found.X_train[0].shape[1] == len(found.feature_names) == 335674
+    assert len(found.target_names) == 23
+    assert found.target_names[-1] == "I-LST"
+    assert np.unique(np.concatenate(found.y_train)).tolist() == list(range(22))
+    assert np.concatenate(found.y_test).max() == 22
+    check_attributes(found, 40)
+    for path, original in zip(convert.convert_conll2000(*originals, tmp_path), originals, strict=True):
+        assert gzip.decompress(path.read_bytes()) == gzip.decompress(original.read_bytes())

@@ -1,0 +1,100 @@
+"""The live display: plain lines, a bar in a terminal, quiet by default, and closed after errors."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+import bcfw
+from bcfw.progress import Progress, fraction_done, seconds_left
+from bcfw.run import Info
+
+X = np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0], [0.2, 0.9]])
+Y = [0, 1, 2, 1]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def info(**changes):
+    values = {
+        "n_passes": 10,
+        "seconds": 2.0,
+        "primal": 0.5,
+        "dual": 0.4,
+        "gap": 0.1,
+        "certified_passes": 10,
+        "gap_target": 0.01,
+        "max_passes": 1000,
+        "max_seconds": None,
+        "weights": lambda: np.zeros(1),
+    }
+    return Info(**{**values, **changes})
+
+
+def test_quiet_by_default_and_plain_lines_on_request(capsys):
+    bcfw.train(bcfw.models.Multiclass(), X, Y, lam=0.1)
+    assert capsys.readouterr() == ("", "")
+    result = bcfw.train(bcfw.models.Multiclass(), X, Y, lam=0.1, verbose=2)
+    out, err = capsys.readouterr()
+    assert out == ""
+    first, *_, last = err.strip().splitlines()
+    assert first.startswith("pass 1: primal")
+    assert last.startswith(f"converged after {result.n_passes:g} passes")
+    assert f"gap {result.gap:.3g} (certified)" in last
+
+
+def test_a_log_gets_plain_lines_and_a_terminal_a_bar():
+    for file, live in ((io.StringIO(), False), (Terminal(), True)):
+        show = Progress(file=file)
+        bcfw.train(bcfw.models.Multiclass(), X, Y, lam=0.1, callbacks=[show])
+        assert show.live is live
+        assert "converged" in file.getvalue()
+        assert ("\x1b[" in file.getvalue()) is live
+
+
+def test_one_display_serves_several_runs():
+    show = Progress(live=False, file=io.StringIO())
+    for _ in range(2):
+        bcfw.train(bcfw.models.Multiclass(), X, Y, lam=0.1, callbacks=[show])
+    assert show.file.getvalue().count("pass 1:") == 2
+
+
+def test_the_display_is_closed_after_an_error():
+    class Failing(bcfw.Model):
+        calls = 0
+
+        def features(self, x, y):
+            return y * x
+
+        def loss(self, y_true, y):
+            return float(y != y_true)
+
+        def oracle(self, w, x, y_true=None):
+            Failing.calls += 1
+            if Failing.calls > 12:
+                raise RuntimeError("out of luck")
+            return -1
+
+    show = Progress(live=True, file=Terminal())
+    with pytest.raises(bcfw.OracleError, match="out of luck"):
+        bcfw.train(Failing(), X, [1, 1, 1, 1], lam=0.1, callbacks=[show])
+    assert show._bar is None
+
+
+def test_fraction_and_time_left():
+    assert fraction_done(info(), first_gap=1.0) == pytest.approx(0.5)
+    assert seconds_left(info(), first_gap=1.0) == pytest.approx(2.0)
+    assert fraction_done(info(gap=1.0, max_seconds=4.0), first_gap=1.0) == pytest.approx(0.5)
+    assert fraction_done(info(gap=1.0, n_passes=900), first_gap=1.0) == pytest.approx(0.9)
+    assert seconds_left(info(certified_passes=0), first_gap=1.0) is None
+    assert fraction_done(info(gap=-1e-18), first_gap=1.0) <= 1.0
+
+
+def test_a_wrong_verbosity_is_named():
+    with pytest.raises(bcfw.OptionError, match="verbose must be 0"):
+        bcfw.train(bcfw.models.Multiclass(), X, Y, verbose=7)
