@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from numbers import Integral
 from typing import Any, ClassVar
+
+import numpy as np
 
 from bcfw.errors import OptionError, nearest
 
@@ -48,7 +51,7 @@ class Flag(Option):
         return "True or False"
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, bool)
+        return isinstance(value, bool | np.bool_)
 
 
 class Count(Option):
@@ -58,7 +61,7 @@ class Count(Option):
         return "a whole number >= 1"
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 class Configurable:

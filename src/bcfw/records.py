@@ -32,12 +32,12 @@ class Rule(NamedTuple):
     Attributes
     ----------
     lam : regularisation strength
-    decay : 1 for the predefined step 2n/(k + 2n), 0 for the exact line search
+    decay_blocks : n for the predefined step 2n/(k + 2n), 0 for the exact line search
     average : (d,) running sum ``U`` of lazy weighted averaging, or empty when averaging is off
     """
 
     lam: float
-    decay: int
+    decay_blocks: int
     average: np.ndarray
 
 

@@ -187,7 +187,8 @@ class Run:
             weights=weights,
         )
         for callback in self.callbacks:
-            if callback(info) is True and self.status is None:
+            answer = callback(info)
+            if isinstance(answer, bool | np.bool_) and answer and self.status is None:
                 self.status = "stopped"
 
     def finish_callbacks(self, result: Result | None) -> None:

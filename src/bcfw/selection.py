@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-#: A rule takes the generator and the blocks, and returns the order of one pass.
-Rule = Callable[[np.random.Generator, np.ndarray], np.ndarray]
+
+class Sampling(NamedTuple):
+    """How a pass chooses its blocks.
+
+    Attributes
+    ----------
+    order : function of a random generator and the blocks that returns the order of one pass
+    visits_all : whether every pass visits every block
+    """
+
+    order: Callable[[np.random.Generator, np.ndarray], np.ndarray]
+    visits_all: bool
 
 
 def uniform(rng: np.random.Generator, blocks: np.ndarray) -> np.ndarray:
@@ -25,4 +36,8 @@ def cyclic(rng: np.random.Generator, blocks: np.ndarray) -> np.ndarray:
     return blocks
 
 
-SAMPLINGS: dict[str, Rule] = {"permuted": permuted, "uniform": uniform, "cyclic": cyclic}
+SAMPLINGS = {
+    "permuted": Sampling(permuted, visits_all=True),
+    "uniform": Sampling(uniform, visits_all=False),
+    "cyclic": Sampling(cyclic, visits_all=True),
+}

@@ -96,6 +96,8 @@ def train(
     if bounds is not None:
         raise OptionError(f"bounds: {type(chosen).__name__} does not support box constraints; leave bounds=None")
     path, every = checkpoint if isinstance(checkpoint, tuple) else (checkpoint, CHECKPOINT_SECONDS)
+    if path is not None:
+        snapshots.check_folder(path)
     problem = DualProblem(model.bind(X, y), X, y, float(lam), sample_weight, thread_count(n_jobs))
     if warm_start is not None:
         problem.restore(read_warm_start(warm_start))

@@ -158,12 +158,17 @@ class DualProblem:
     def audit(self) -> dict[str, float]:
         """Largest deviation of the maintained w and ell from their recomputation out of the block averages."""
         w = self._weights_from_blocks()
-        averaged = np.zeros(self.n_blocks)
-        self.call(loss_pass, np.zeros_like(w), averaged)
+        ell = self.state.weight * self._averaged_losses()
         return {
             "w": float(np.max(np.abs(w - self.state.w), initial=0.0)),
-            "ell": float(np.max(np.abs(self.state.weight * averaged - self.state.ell), initial=0.0)),
+            "ell": float(np.max(np.abs(ell - self.state.ell), initial=0.0)),
         }
+
+    def _averaged_losses(self) -> np.ndarray:
+        """(n,) averaged loss of every block, out of the block averages."""
+        losses = np.zeros(self.n_blocks)
+        self.call(loss_pass, np.zeros_like(self.state.w), losses)
+        return losses
 
     def snapshot(self) -> dict[str, Any]:
         """Everything needed to continue, as plain arrays: the form that is saved and that warm starts read."""
@@ -174,6 +179,7 @@ class DualProblem:
             "lam": self.lam,
             "steps": self.tally[STEPS],
             "weight": self.state.weight.copy(),
+            "w": self.state.w.copy(),
             "ell": self.state.ell.copy(),
             **{f"mu_{j}": np.array(array) for j, array in enumerate(arrays)},
         }
@@ -198,10 +204,12 @@ class DualProblem:
         mu = self.model.import_mu(self.data, [snapshot[f"mu_{j}"] for j in range(n_arrays)])
         self.state = self.state._replace(mu=tuple(mu))
         self.tally[STEPS] = float(snapshot["steps"])
-        averaged = np.zeros(self.n_blocks)
-        self.call(loss_pass, np.zeros_like(self.state.w), averaged)
-        self.state.ell[:] = self.state.weight * averaged
-        self.rebuild()
+        if float(snapshot["lam"]) == self.lam and np.array_equal(snapshot["weight"], self.state.weight):
+            self.state.w[:] = snapshot["w"]  # to the last bit, so that a resumed run is the run itself
+            self.state.ell[:] = snapshot["ell"]
+        else:
+            self.state.ell[:] = self.state.weight * self._averaged_losses()
+            self.rebuild()
 
     def save(self, path: str | Path) -> None:
         """Write a snapshot to one file, in place of an older one only when it is complete."""
@@ -212,7 +220,10 @@ def block_weights(sample_weight: Any, n: int) -> np.ndarray:
     """``c_i = s_i / sum_j s_j``; 1/n for None."""
     if sample_weight is None:
         return np.full(n, 1.0 / n)
-    s = np.array(sample_weight, dtype=np.float64)
+    try:
+        s = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"sample_weight must hold one number per example ({error})") from error
     if s.shape != (n,):
         raise InputError(f"sample_weight must have one number per example ({n}), got shape {s.shape}")
     bad = np.flatnonzero(~(np.isfinite(s) & (s >= 0)))

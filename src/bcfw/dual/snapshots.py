@@ -16,6 +16,12 @@ from bcfw.errors import InputError
 VERSION = 1
 
 
+def check_folder(path: str | Path) -> None:
+    """Raise before training if the checkpoint's folder is not there."""
+    if not Path(path).absolute().parent.is_dir():
+        raise InputError(f"checkpoint: the folder {Path(path).absolute().parent} does not exist; make it first")
+
+
 def write(path: str | Path, snapshot: dict[str, Any]) -> None:
     """Write to a temporary file beside ``path``, then rename: a crash leaves the older checkpoint intact."""
     target = Path(path)

@@ -225,12 +225,8 @@ def read_sample_weight(sample_weight: Any, n: int) -> np.ndarray | None:
     """(n,) float64 weights, checked as the core checks them."""
     if sample_weight is None:
         return None
-    try:
-        weight = np.array(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"sample_weight must hold one number per example ({error})") from error
-    block_weights(weight, n)
-    return weight
+    block_weights(sample_weight, n)
+    return np.array(sample_weight, dtype=np.float64)
 
 
 def read_choice(owner: str, option: str, value: Any, known: Sequence[str]) -> None:

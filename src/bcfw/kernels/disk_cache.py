@@ -7,6 +7,7 @@ reaches: the byte code of all functions, their constants, the fields of the reco
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import sys
@@ -143,6 +144,15 @@ class _Cache(caching.FunctionCache):
             return super().load_overload(sig, target_context)
         except Exception:
             return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save; an index that cannot be read is begun anew, and a disk that cannot be written to is no error."""
+        try:
+            super().save_overload(sig, data)
+        except Exception:
+            with contextlib.suppress(OSError):
+                self.flush()
+                super().save_overload(sig, data)
 
 
 def keep_on_disk(dispatcher: Any) -> None:

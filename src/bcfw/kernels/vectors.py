@@ -96,7 +96,7 @@ class DenseVectors:
         """A user's feature vector, dense or sparse, as an array."""
         if sp.issparse(features):
             features = features.toarray()
-        vector = np.ascontiguousarray(features, dtype=np.float64)
+        vector = np.array(features, dtype=np.float64, order="C")  # a copy: the user may write to the array again
         if vector.ndim != 1:
             vector = vector.ravel()
         if vector.shape[0] != self.dim:

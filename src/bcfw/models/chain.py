@@ -14,10 +14,10 @@ from bcfw.models.base import KernelModel
 from bcfw.models.chain_kernels import ChainAverage, ChainData, ChainWork
 from bcfw.models.contract import kernel_set
 from bcfw.models.inputs import (
-    check_label_range,
     check_same_length,
     cost_matrix,
     integer_labels,
+    label_count,
     one_sequence,
     sequence_rows,
 )
@@ -59,9 +59,7 @@ class Chain(KernelModel):
     def __init__(
         self, n_labels: int | None = None, cost: Any = None, end_bias: bool = True, normalize: bool = True
     ) -> None:
-        if n_labels is not None and n_labels < 1:
-            raise OptionError(f"Chain: n_labels must be at least 1, got {n_labels}")
-        self.n_labels = n_labels
+        self.n_labels = label_count(n_labels, "Chain")
         self.cost = cost
         self.end_bias = end_bias
         self.normalize = normalize
@@ -71,13 +69,13 @@ class Chain(KernelModel):
         """A copy with n_labels, n_features and dim = KF + 2K + K^2 set."""
         check_same_length(X, y, "Chain")
         bound = copy.copy(self)
-        labels = [integer_labels(labels, f"Chain: example {i}") for i, labels in enumerate(y)]
+        labels = [self._labels(given, None, f"Chain: example {i}") for i, given in enumerate(y)]
         if bound.n_labels is None:
             bound.n_labels = 1 + max((int(one.max()) for one in labels if one.size), default=0)
         K = bound.n_labels
         bound.cost = cost_matrix(self.cost, K, "Chain")
-        bound.n_features = int(np.shape(X[0])[1]) if len(np.shape(X[0])) == 2 else None
-        bound.dim = K * int(bound.n_features or 0) + 2 * K * int(self.end_bias) + K * K
+        bound.n_features = one_sequence(X[0], 0, "Chain").n_features
+        bound.dim = K * bound.n_features + 2 * K * int(self.end_bias) + K * K
         return bound
 
     def pack(self, X: Any, y: Any = None) -> ChainData:
@@ -190,15 +188,15 @@ class Chain(KernelModel):
     def loss(self, y_true: Any, y: Any) -> float:
         """Sum (mean if normalised) over positions of cost[true, predicted]."""
         self._check_bound()
-        truth = integer_labels(y_true, "Chain")
+        truth = self._labels(y_true, None, "Chain: y_true")
         costs = self.cost[truth, self._labels(y, len(truth), "Chain")]
         return float(costs.mean() if self.normalize else costs.sum())
 
-    def _labels(self, y: Any, length: int, where: str) -> np.ndarray:
-        labels = integer_labels(y, where)
-        if labels.shape != (length,):
+    def _labels(self, y: Any, length: int | None, where: str) -> np.ndarray:
+        """One sequence's labels as integers, checked; None leaves the length open."""
+        labels = integer_labels(y, self.n_labels, lambda position: where)
+        if labels.ndim != 1 or length not in (None, len(labels)):
             raise InputError(f"{where} has {length} positions and labels of shape {labels.shape}; they must match")
-        check_label_range(labels, int(self.n_labels or 0), where)
         return labels
 
     def _check_bound(self) -> None:

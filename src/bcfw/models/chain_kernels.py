@@ -257,14 +257,14 @@ def add_part(row, label, work):
 
 def slope(data, i, w, work):
     T = data.y_off[i + 1] - data.y_off[i]
-    trans = w[transition_offset(data) - T * data.n_labels :]
+    trans = w[transition_offset(data) :]
     total = 0.0
     for e in range(work.size[0]):
         row, label = work.row[e], work.label[e]
         if row < T:
             total += work.d[e] * work.theta[row, label]
         else:
-            total += work.d[e] * trans[row * data.n_labels + label]
+            total += work.d[e] * trans[(row - T) * data.n_labels + label]
     return total
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from bcfw.errors import ModelError
+from bcfw.errors import BcfwError, ModelError
 
 #: Relative rounding allowed between values that should be equal or ordered.
 TOLERANCE = 1e-8
@@ -42,16 +42,17 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
     ModelError
         Listing every mistake found, with the example it was found on.
     """
-    bound = model.bind(X, y)
+    try:
+        bound = model.bind(X, y)
+    except BcfwError:
+        raise
+    except Exception as error:
+        raise ModelError(f"{type(model).__name__}: example 0: {type(error).__name__}: {error}") from error
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(len(y))[:n_examples])
     mistakes: list[str] = []
     remarks: list[str] = []
-    for i in range(len(y)):
-        zero = float(bound.loss(y[i], y[i]))
-        if zero != 0.0:
-            mistakes.append(f"example {i}: loss(y, y) = {zero:.6g} on the truth; it must be 0")
-            break
+    mistakes += _losses_of_truths(bound, y)
     for i in chosen:
         try:
             example = _Example(bound, X[int(i)], y[int(i)], rng, n_weights)
@@ -62,6 +63,19 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
     if mistakes:
         raise ModelError(f"{type(model).__name__}:\n  " + "\n  ".join(mistakes))
     return remarks
+
+
+def _losses_of_truths(model: Any, y: Any) -> Iterator[str]:
+    """The first truth whose loss is not zero."""
+    for i in range(len(y)):
+        try:
+            zero = float(model.loss(y[i], y[i]))
+        except Exception as error:
+            yield f"example {i}: {type(error).__name__}: {error}"
+            return
+        if zero != 0.0:
+            yield f"example {i}: loss(y, y) = {zero:.6g} on the truth; it must be 0"
+            return
 
 
 class _Example:
@@ -104,27 +118,32 @@ class _Example:
         return loss + float(self.features(y) @ w)
 
     def not_maximal(self, answers: list[Any], outputs: list[Any], y_true: Any) -> Iterator[str]:
-        """The first weights for which an answer is beaten by another output; beaten by the truth is only a remark."""
+        """The first weights for which an answer is beaten by another output.
+
+        Beaten by the truth, or by a labeling that may not be a possible output, is only a remark.
+        """
         call = "oracle(w, x)" if y_true is None else "oracle(w, x, y_true)"
+        remarks = {}
         for w, answer in zip(self.weights, answers, strict=True):
             reached = self.value(w, answer, y_true)
             slack = TOLERANCE * (1.0 + abs(reached) + float(np.abs(self.features(answer)) @ np.abs(w)))
-            for other in itertools.chain(outputs, _neighbours(answer, outputs)):
+            for other in itertools.chain([self.y_true], outputs, _neighbours(answer, outputs)):
                 value = self.value(w, other, y_true)
                 if value <= reached + slack:
                     continue
                 found = f"it returned {answer!r} with value {reached:.6g}, but {other!r} has {value:.6g}"
                 if any(same_output(other, output) for output in outputs) or self.can_return(other, answer, w):
                     yield f"{call} is not maximal: {found}"
+                    return
+                if same_output(other, self.y_true):
+                    remarks["truth"] = (
+                        f"the truth is not among the oracle's outputs, although it is better: in {call} {found}; "
+                        "training counts it as one"
+                    )
                 else:
-                    self.remarks.append(f"{call} is not maximal if its outputs include a changed entry: {found}")
-                return
-            if float(self.features(self.y_true) @ w) > reached + slack:
-                self.remarks.append(
-                    f"the truth has a larger value than the output of {call}: it is not among the oracle's outputs; "
-                    "training counts it as one"
-                )
-                return
+                    remarks["changed"] = f"{call} is not maximal if its outputs include a changed entry: {found}"
+                    break
+        self.remarks += remarks.values()
 
     def can_return(self, y: Any, answer: Any, w: np.ndarray) -> bool:
         """Whether weights that favour ``y`` make the oracle return it, which proves that it is a possible output."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -74,16 +75,13 @@ def sequence_rows(X: Sequence[Any], n_features: int | None, owner: str) -> tuple
     """Stack sequences (T_i, F), dense or sparse; also return the (n + 1,) position offsets."""
     if len(X) == 0:
         raise InputError(f"{owner}: X is empty; give at least one sequence")
-    for i, x in enumerate(X):
-        x = x if hasattr(x, "shape") else real(x, f"{owner}: example {i}")
-        if len(x.shape) != 2:
-            raise InputError(f"{owner}: example {i} must be a (T, F) array, got shape {tuple(x.shape)}")
-        n_features = x.shape[1] if n_features is None else n_features
-        if x.shape[0] == 0:
-            raise InputError(f"{owner}: example {i} is an empty sequence; leave it out")
-        if x.shape[1] != n_features:
-            raise InputError(f"{owner}: example {i} has {x.shape[1]} features, expected {n_features}")
     pieces = [one_sequence(x, i, owner) for i, x in enumerate(X)]
+    for i, piece in enumerate(pieces):
+        n_features = piece.n_features if n_features is None else n_features
+        if len(piece.indptr) == 1:
+            raise InputError(f"{owner}: example {i} is an empty sequence; leave it out")
+        if piece.n_features != n_features:
+            raise InputError(f"{owner}: example {i} has {piece.n_features} features, expected {n_features}")
     lengths = [len(piece.indptr) - 1 for piece in pieces]
     counts = np.concatenate([np.diff(piece.indptr) for piece in pieces])
     stacked = Rows(
@@ -99,23 +97,33 @@ def one_sequence(x: Any, i: int, owner: str) -> Rows:
     return matrix_rows(x, f"{owner}: example {i}", unit="position")
 
 
-def integer_labels(y: Any, where: str) -> np.ndarray:
-    """A flat int64 array of labels >= 0; floats are accepted when they are whole."""
-    array = np.asarray(y)
-    if array.dtype.kind == "f" and array.size and np.all(np.isfinite(array)) and np.all(array == np.floor(array)):
-        array = array.astype(np.int64)
-    if array.dtype.kind == "b":
-        array = array.astype(np.int64)
-    if array.dtype.kind not in "iu":
-        raise InputError(f"{where}: labels must be whole numbers 0, 1, ..., got {array.dtype}")
-    if array.size and array.min() < 0:
-        raise InputError(f"{where}: labels must be >= 0, got {array.min()}")
+def integer_labels(y: Any, n_labels: int | None, where: Callable[[int], str]) -> np.ndarray:
+    """A flat int64 array of labels in 0 .. n_labels - 1 (any >= 0 for None); whole floats and bools are accepted.
+
+    ``where(position)`` names the place of a bad label.
+    """
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        raise InputError(f"{where(0)}: labels must be whole numbers 0, 1, ... ({error})") from error
+    if array.dtype.kind not in "iufb":
+        raise InputError(f"{where(0)}: labels must be whole numbers 0, 1, ..., got {array.dtype}")
+    most = np.inf if n_labels is None else n_labels - 1
+    bad = np.flatnonzero(~((array >= 0) & (array <= most) & (array == np.floor(array))))
+    if len(bad):
+        allowed = "0, 1, ..." if n_labels is None else f"0 .. {n_labels - 1} (n_labels = {n_labels})"
+        value = array.ravel()[bad[0]]
+        raise InputError(f"{where(int(bad[0]))} has label {value}; labels must be whole numbers {allowed}")
     return array.astype(np.int64)
 
 
-def check_label_range(labels: np.ndarray, n_labels: int, where: str) -> None:
-    if labels.size and labels.max() >= n_labels:
-        raise InputError(f"{where} has label {labels.max()}, but n_labels = {n_labels} allows 0 .. {n_labels - 1}")
+def label_count(n_labels: Any, owner: str) -> int | None:
+    """The option n_labels: a whole number >= 1, or None."""
+    if n_labels is None:
+        return None
+    if not isinstance(n_labels, Integral) or isinstance(n_labels, bool) or n_labels < 1:
+        raise OptionError(f"{owner}: n_labels must be a whole number >= 1 or None, got {n_labels!r}")
+    return int(n_labels)
 
 
 def check_same_length(X: Any, y: Any, owner: str) -> None:

@@ -12,7 +12,7 @@ from bcfw.errors import InputError, OptionError
 from bcfw.models import multiclass_kernels
 from bcfw.models.base import KernelModel
 from bcfw.models.contract import kernel_set
-from bcfw.models.inputs import check_label_range, check_same_length, cost_matrix, integer_labels, matrix_rows
+from bcfw.models.inputs import check_same_length, cost_matrix, integer_labels, label_count, matrix_rows, real
 from bcfw.models.labelings import LABELING_KERNELS
 from bcfw.models.multiclass_kernels import MulticlassData, MulticlassWork
 
@@ -39,9 +39,7 @@ class Multiclass(KernelModel):
     kernels = kernel_set(multiclass_kernels, {"Data": MulticlassData, "Work": MulticlassWork, **LABELING_KERNELS})
 
     def __init__(self, n_labels: int | None = None, cost: Any = None) -> None:
-        if n_labels is not None and n_labels < 1:
-            raise OptionError(f"Multiclass: n_labels must be at least 1, got {n_labels}")
-        self.n_labels = n_labels
+        self.n_labels = label_count(n_labels, "Multiclass")
         self.cost = cost
         self.n_features: int | None = None
 
@@ -68,8 +66,6 @@ class Multiclass(KernelModel):
         if y is not None:
             check_same_length(X, y, "Multiclass")
             labels = self._labels(y)
-            for i in np.flatnonzero(labels >= int(self.n_labels or 0))[:1]:
-                check_label_range(labels[i : i + 1], int(self.n_labels or 0), f"Multiclass: example {i}")
         return MulticlassData(
             rows.indptr,
             rows.indices,
@@ -118,13 +114,17 @@ class Multiclass(KernelModel):
         """X as one matrix: an array, a sparse matrix, or a list of vectors or sparse rows."""
         if isinstance(X, list | tuple) and len(X) and sp.issparse(X[0]):
             return sp.vstack(X, format="csr")
-        X = X if sp.issparse(X) else np.asarray(X)
+        if isinstance(X, list | tuple):
+            sizes = [np.size(x) for x in X]
+            for i in np.flatnonzero(np.diff(sizes))[:1] + 1:
+                raise InputError(f"Multiclass: example {i} has {sizes[i]} features, the one before it {sizes[i - 1]}")
+        X = X if sp.issparse(X) else real(X, "Multiclass")
         if X.ndim != 2:
             raise InputError(f"Multiclass: X must be two-dimensional (n, F), got {X.ndim} dimension(s)")
         return X
 
     def _labels(self, y: Any) -> np.ndarray:
-        labels = integer_labels(y, "Multiclass: y")
+        labels = integer_labels(y, self.n_labels, lambda i: f"Multiclass: example {i}")
         if labels.ndim != 1:
             raise InputError(f"Multiclass: y must have one label per example, got shape {labels.shape}")
         return labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from typing import Any
 
@@ -12,7 +13,7 @@ from bcfw.errors import OptionError
 from bcfw.options import Choice, Count, Flag
 from bcfw.records import AVERAGE_ELL, AVERAGED_STEPS, GAIN, Rule
 from bcfw.run import Run
-from bcfw.selection import SAMPLINGS, cyclic
+from bcfw.selection import SAMPLINGS
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.passes import fw_pass
 
@@ -58,18 +59,17 @@ class BCFW(Solver):
     def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
         loop = _Loop(self, problem, run)
         loop.certify()
-        draw = SAMPLINGS[self.sampling]
-        for number in range(1, 1 + int(np.ceil(run.max_passes))):
+        sampling = SAMPLINGS[self.sampling]
+        for number in itertools.count(1):
             run.check_limits(loop.passes)
             if run.status is not None:
                 break
-            gain = loop.one_pass(draw(rng, problem.blocks))
-            if run.status is None and self.step_size == "exact" and gain < STALL * problem.worst_loss:
-                loop.confirm_stall()
+            gain = loop.one_pass(sampling.order(rng, problem.blocks))
+            if self.step_size == "exact" and gain < STALL * problem.worst_loss:
+                loop.check_stall(sampling.visits_all)
             if run.status is None and number % self.gap_every == 0:
                 loop.certify()
             run.after_pass(loop.passes, loop.weights)
-        run.check_limits(loop.passes)
         return loop.finish()
 
 
@@ -83,7 +83,9 @@ class _Loop:
         self.run = run
         self.averaging = solver.averaging
         size = problem.model.dim if solver.averaging else 0
-        self.rule = Rule(problem.lam, int(solver.step_size == "decay"), np.zeros(size))
+        decay_blocks = len(problem.blocks) if solver.step_size == "decay" else 0
+        self.rule = Rule(problem.lam, decay_blocks, np.zeros(size))
+        problem.tally[AVERAGED_STEPS] = problem.tally[AVERAGE_ELL] = 0.0
         self.steps = 0
         self.chunk = 1
         self.certificate: Certificate | None = None
@@ -110,9 +112,12 @@ class _Loop:
                 run.check_limits(self.passes)
         return float(problem.tally[GAIN])
 
-    def confirm_stall(self) -> None:
-        """A pass gained nothing: visit every block once; if that gains nothing either, the run is at its end."""
-        if self.one_pass(cyclic(np.random.default_rng(0), self.problem.blocks)) < STALL * self.problem.worst_loss:
+    def check_stall(self, visited_all: bool) -> None:
+        """A pass gained nothing: unless it visited every block, try those too; then the run is at its end."""
+        self.run.check_limits(self.passes)
+        if self.run.status is None and not visited_all:
+            visited_all = self.one_pass(self.problem.blocks) < STALL * self.problem.worst_loss
+        if self.run.status is None and visited_all:
             self.certify()
             self.run.status = self.run.status or "stalled"
 

@@ -57,9 +57,8 @@ def fw_pass(
         # In terms of d = z* - mu_i: w_s - w_i = -c_i/lam B_i d, so lam |w_i - w_s|^2 = c_i^2/lam |B_i d|^2.
         scale = state.weight[i] / rule.lam
         curvature = state.weight[i] * scale * sqnorm(data, i, work)
-        if rule.decay == 1:
-            n = state.ell.shape[0]
-            gamma = 2.0 * n / (tally[STEPS] + 2.0 * n)
+        if rule.decay_blocks > 0:
+            gamma = 2.0 * rule.decay_blocks / (tally[STEPS] + 2.0 * rule.decay_blocks)
         else:
             gamma = exact_step(state.gap[i], curvature, 1.0)
         tally[STEPS] += 1.0

@@ -1,0 +1,372 @@
+"""Small random problems of every model, with features, losses and outputs written independently of the library.
+
+A new model needs one builder here, named as in ``bcfw.models.MODELS`` (a test fails until it has one); a new solver
+or option is found by itself.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+import bcfw
+from bcfw.dual import DualProblem
+from bcfw.dual.gaps import rebuild_pass
+from bcfw.options import Choice, Flag
+from bcfw.run import Run
+from bcfw.solvers import SOLVERS
+from bcfw.solvers.base import Outcome
+from reference import Enumerated
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A model, data, and the mathematics of the model in plain loops.
+
+    ``outputs(x, y)`` lists all labelings of one example, ``phi(x, y)`` and ``delta(y_true, y)`` are its features and
+    loss.
+    """
+
+    name: str
+    model: Any
+    X: Any
+    y: Any
+    outputs: Callable[[Any, Any], list[Any]]
+    phi: Callable[[Any, Any], np.ndarray]
+    delta: Callable[[Any, Any], float]
+    lam: float = 0.1
+
+    def examples(self) -> Iterator[tuple[Any, Any]]:
+        for i in range(len(self.y)):
+            yield self.X[i], self.y[i]
+
+    def enumerated(self, sample_weight: Any = None, lam: float | None = None) -> Enumerated:
+        """Every psi_i(y) and L_i(y); the truth counts as an output."""
+        s = np.ones(len(self.y)) if sample_weight is None else np.array(sample_weight, float)
+        return enumerate_outputs(self, tuple(s / s.sum()), self.lam if lam is None else lam)
+
+    def problem(self, sample_weight: Any = None, lam: float | None = None, n_jobs: int = 1) -> DualProblem:
+        lam = self.lam if lam is None else lam
+        return DualProblem(self.model.bind(self.X, self.y), self.X, self.y, lam, sample_weight, n_jobs)
+
+    def take(self, chosen: Any) -> Case:
+        """The case with only, or with repetitions of, the chosen examples."""
+        chosen = [int(i) for i in chosen]
+        X = [self.X[i] for i in chosen] if isinstance(self.X, list) else self.X[chosen]
+        y = [self.y[i] for i in chosen] if isinstance(self.y, list) else self.y[chosen]
+        return dataclasses.replace(self, X=X, y=y)
+
+    def train(self, **options: Any) -> bcfw.Result:
+        return bcfw.train(self.model, self.X, self.y, **{"lam": self.lam, **options})
+
+    def few_passes(self, max_passes: float, **options: Any) -> bcfw.Result:
+        """Train without caring whether the tolerance is reached."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", bcfw.ConvergenceWarning)
+            return self.train(max_passes=max_passes, **{"tol": 0.0, **options})
+
+
+@functools.cache
+def enumerate_outputs(case: Case, c: tuple[float, ...], lam: float) -> Enumerated:
+    psi, loss = [], []
+    for x, y_true in case.examples():
+        labelings = [*case.outputs(x, y_true), y_true]
+        truth = case.phi(x, y_true)
+        psi.append(np.array([truth - case.phi(x, y) for y in labelings]))
+        loss.append(np.array([case.delta(y_true, y) for y in labelings]))
+    return Enumerated(psi, loss, np.array(c), lam)
+
+
+def dense(x: Any) -> np.ndarray:
+    return x.toarray() if sp.issparse(x) else np.asarray(x, float)
+
+
+def random_cost(rng: np.random.Generator, K: int) -> np.ndarray:
+    """Positive costs without ties."""
+    cost = 0.5 + rng.random((K, K))
+    np.fill_diagonal(cost, 0.0)
+    return cost
+
+
+# --- the built-in models -----------------------------------------------------------------------------------------
+
+
+def multiclass_case(name: str, model: Any, X: Any, y: Any, F: int, K: int, cost: np.ndarray) -> Case:
+    def phi(x: Any, y: int) -> np.ndarray:
+        W = np.zeros((F, K))
+        W[:, y] = dense(x).ravel()
+        return W.ravel()
+
+    return Case(name, model, X, y, lambda x, y: list(range(K)), phi, lambda a, b: float(cost[a, b]))
+
+
+def build_multiclass() -> Iterator[Case]:
+    for name, K, F, n, with_cost, sparse in (
+        ("cost", 4, 5, 8, True, False),
+        ("csr", 3, 6, 9, False, True),
+        ("wide", 7, 3, 10, True, False),
+    ):
+        rng = np.random.default_rng(K)
+        cost = random_cost(rng, K) if with_cost else 1.0 - np.eye(K)
+        X = rng.standard_normal((n, F)) * (rng.random((n, F)) < 0.8)
+        y = rng.permutation(np.arange(n) % K)
+        model = bcfw.models.Multiclass(n_labels=K, cost=cost if with_cost else None)
+        yield multiclass_case(f"multiclass-{name}", model, sp.csr_matrix(X) if sparse else X, y, F, K, cost)
+
+
+def chain_case(
+    name: str, X: list[Any], y: list[Any], F: int, K: int, cost: np.ndarray | None, ends: bool, normalize: bool
+) -> Case:
+    model = bcfw.models.Chain(n_labels=K, cost=cost, end_bias=ends, normalize=normalize)
+    table = 1.0 - np.eye(K) if cost is None else cost
+
+    def outputs(x: Any, y: Any) -> list[np.ndarray]:
+        return [np.array(labels) for labels in itertools.product(range(K), repeat=len(y))]
+
+    def phi(x: Any, y: Any) -> np.ndarray:
+        rows = dense(x)
+        U, first, last, trans = np.zeros((F, K)), np.zeros(K), np.zeros(K), np.zeros((K, K))
+        for t, label in enumerate(y):
+            U[:, label] += rows[t]
+            if t > 0:
+                trans[y[t - 1], label] += 1.0
+        first[y[0]], last[y[-1]] = 1.0, 1.0
+        return np.concatenate([U.ravel(), *([first, last] if ends else []), trans.ravel()])
+
+    def delta(y_true: Any, y: Any) -> float:
+        total = sum(table[a, b] for a, b in zip(y_true, y, strict=True))
+        return float(total / len(y_true) if normalize else total)
+
+    return Case(name, model, X, y, outputs, phi, delta)
+
+
+def build_chain() -> Iterator[Case]:
+    for name, K, F, lengths, with_cost, ends, normalize, sparse in (
+        ("cost", 3, 3, (1, 2, 3, 3, 2, 1), True, True, True, False),
+        ("no-ends-sum-csr", 3, 5, (3, 1, 2, 3), False, False, False, True),
+        ("wide", 6, 6, (2, 3, 1, 2, 2), True, True, False, False),
+        ("few-features", 2, 1, (5, 4, 1, 3), True, False, True, False),
+    ):
+        rng = np.random.default_rng(10 + K + F)
+        X = [rng.standard_normal((T, F)) * (rng.random((T, F)) < 0.8) for T in lengths]
+        y = [rng.integers(K, size=T) for T in lengths]
+        cost = random_cost(rng, K) if with_cost else None
+        inputs = [sp.csr_matrix(x) for x in X] if sparse else X
+        yield chain_case(f"chain-{name}", inputs, y, F, K, cost, ends, normalize)
+
+
+#: Builders of at least one case per built-in model.
+BUILDERS: dict[str, Callable[[], Iterator[Case]]] = {"multiclass": build_multiclass, "chain": build_chain}
+
+
+# --- models of a user's own --------------------------------------------------------------------------------------
+
+
+class Pairs(bcfw.Model):
+    """Black box with dense features: two labels out of K that like or dislike each other; the oracle tries all."""
+
+    def __init__(self, K: int, cost: np.ndarray) -> None:
+        self.K = K
+        self.cost = cost
+
+    def outputs(self) -> list[tuple[int, int]]:
+        return list(itertools.product(range(self.K), repeat=2))
+
+    def features(self, x, y):
+        unary = np.zeros((2, len(x), self.K))
+        unary[0, :, y[0]], unary[1, :, y[1]] = x, x[::-1]
+        pair = np.zeros((self.K, self.K))
+        pair[y[0], y[1]] = 1.0
+        return np.concatenate([unary.ravel(), pair.ravel()])
+
+    def loss(self, y_true, y):
+        return float(self.cost[y_true[0], y[0]] + 0.7 * self.cost[y_true[1], y[1]])
+
+    def oracle(self, w, x, y_true=None):
+        def value(y):
+            return w @ Pairs.features(self, x, y) + (0.0 if y_true is None else self.loss(y_true, y))
+
+        return max(self.outputs(), key=value)
+
+
+class SparsePairs(Pairs):
+    """The same with scipy-sparse features, in another form for every label."""
+
+    def features(self, x, y):
+        vector = super().features(x, y)
+        form = (y[0] + 2 * y[1]) % 4
+        if form == 0:
+            return sp.csr_matrix(vector)
+        if form == 1:
+            return sp.csc_array(vector[:, None])
+        if form == 2:
+            return sp.coo_array(vector)
+        index = np.arange(len(vector))[::-1]
+        twice = np.concatenate([index, index])  # unsorted, every entry in two pieces
+        return sp.coo_matrix((vector[twice] / 2.0, (0 * twice, twice)), shape=(1, len(vector)))
+
+
+class Bits(bcfw.CompiledModel):
+    """A compiled model of a user's: L independent bits, each with its own weights and cost."""
+
+    class Data(NamedTuple):
+        y: np.ndarray
+        y_off: np.ndarray
+        x: np.ndarray
+        cost: np.ndarray
+
+    def __init__(self, cost: np.ndarray, n_features: int) -> None:
+        self.cost = np.array(cost, float)
+        self.dim = len(self.cost) * n_features
+
+    def pack(self, X, y=None):
+        n, L = len(X), len(self.cost)
+        labels = np.zeros((n, L)) if y is None else np.array([np.asarray(one) for one in y])
+        return self.Data(labels.astype(np.int64).ravel(), np.arange(n + 1) * L, np.array(X, float), self.cost)
+
+    @staticmethod
+    def decode(data, i, w, loss_weight, y):
+        F = data.x.shape[1]
+        for bit in range(y.shape[0]):
+            score = loss_weight * data.cost[bit] * (1.0 - 2.0 * data.y[data.y_off[i] + bit])
+            for j in range(F):
+                score += w[bit * F + j] * data.x[i, j]
+            y[bit] = 1 if score > 0.0 else 0
+
+    @staticmethod
+    def labeling_loss(data, i, y):
+        total = 0.0
+        for bit in range(y.shape[0]):
+            if y[bit] != data.y[data.y_off[i] + bit]:
+                total += data.cost[bit]
+        return total
+
+    @staticmethod
+    def add_features(data, i, y, s, out):
+        F = data.x.shape[1]
+        for bit in range(y.shape[0]):
+            for j in range(F):
+                out[bit * F + j] += s * y[bit] * data.x[i, j]
+
+    def loss(self, y_true, y):
+        return float(self.cost @ (np.asarray(y_true) != np.asarray(y)))
+
+
+def own_cases() -> Iterator[Case]:
+    rng = np.random.default_rng(5)
+    K, F, n = 3, 3, 6
+    cost = random_cost(rng, K)
+    X = list(rng.standard_normal((n, F)))
+    y = [tuple(int(k) for k in rng.integers(K, size=2)) for _ in range(n)]
+    for kind in (Pairs, SparsePairs):
+        model = kind(K, cost)
+        features = Pairs(K, cost).features
+        name = "dense-features" if kind is Pairs else "sparse-features"
+        yield Case(name, model, X, y, lambda x, y, model=model: model.outputs(), features, model.loss)
+    L = 3
+    bits = Bits(0.5 + rng.random(L), F)
+    labels = list(rng.integers(2, size=(8, L)))
+    inputs = list(rng.standard_normal((8, F)))
+
+    def phi(x: Any, y: Any) -> np.ndarray:
+        return np.concatenate([bit * x for bit in y])
+
+    def outputs(x: Any, y: Any) -> list[np.ndarray]:
+        return [np.array(z) for z in itertools.product((0, 1), repeat=L)]
+
+    yield Case("user-compiled", bits, inputs, labels, outputs, phi, bits.loss)
+
+
+def built_in_cases() -> Iterator[Case]:
+    for name in bcfw.models.MODELS:
+        yield from BUILDERS[name]() if name in BUILDERS else ()
+
+
+#: Every case by name.
+CASES = {case.name: case for case in [*built_in_cases(), *own_cases()]}
+
+#: The cases whose kernels are compiled.
+COMPILED_CASES = {name: case for name, case in CASES.items() if type(case.model).kernels.compiled}
+
+
+# --- solvers -----------------------------------------------------------------------------------------------------
+
+
+def option_values(option: Any) -> list[Any]:
+    if isinstance(option, Choice):
+        return list(option.words)
+    if isinstance(option, Flag):
+        return [False, True]
+    return [option.default]
+
+
+def solver_variants() -> Iterator[Any]:
+    """Every solver in every combination of its words and flags that is not refused as a contradiction."""
+    case = interpreted(CASES["multiclass-cost"])
+    for name, kind in SOLVERS.items():
+        kept = 0
+        for values in itertools.product(*(option_values(option) for option in kind._options.values())):
+            options = dict(zip(kind._options, values, strict=True))
+            try:
+                solver = kind(**options)
+                if options and all(options[key] == kind._options[key].default for key in options):
+                    solver = kind()
+                refused = not accepted(solver, case)
+            except bcfw.OptionError:
+                refused = True
+            if not refused:
+                kept += 1
+                yield solver
+        assert kept, f"solver {name!r}: every combination of options is refused"
+
+
+def interpreted(case: Case) -> Case:
+    """The case with its model's kernels left as Python."""
+    model = copy.copy(case.model)
+    model.kernels = type(model).kernels.interpreted()
+    return dataclasses.replace(case, model=model)
+
+
+def accepted(solver: Any, case: Case) -> bool:
+    """Contradictions between options may show only when training starts: stop it before the first pass."""
+    try:
+        case.few_passes(1, solver=solver, tol=2.0)
+    except bcfw.OptionError:
+        return False
+    return True
+
+
+#: Every accepted solver variant by its repr.
+VARIANTS = {repr(solver): solver for solver in solver_variants()}
+
+
+#: The variants whose dual can never decrease from one certificate to the next.
+EXACT_VARIANTS = {
+    name: solver
+    for name, solver in VARIANTS.items()
+    if getattr(solver, "step_size", "exact") == "exact" and not getattr(solver, "averaging", False)
+}
+
+
+# --- the few places where tests look inside ----------------------------------------------------------------------
+
+
+def block_state(problem: DualProblem, i: int) -> tuple[np.ndarray, float]:
+    """w_i, rebuilt from the block's average, and ell_i."""
+    w_i = np.zeros_like(problem.state.w)
+    problem.call(rebuild_pass, problem.lam, np.array([i]), w_i)
+    return w_i, float(problem.state.ell[i])
+
+
+def continue_with(problem: DualProblem, solver: Any, max_passes: float, seed: int = 0) -> Outcome:
+    """Let a solver work on a problem that others may have worked on before."""
+    return solver.solve(problem, Run(0.0, max_passes), np.random.default_rng(seed))
