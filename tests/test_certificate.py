@@ -10,7 +10,7 @@ import pytest
 
 import bcfw
 from bcfw.solvers import BCFW, BatchFW
-from problems import CASES, EXACT_VARIANTS, Case, Pairs, block_state, continue_with
+from problems import CASES, EXACT_VARIANTS, Case, Pairs, block_state, calls_every_visit, continue_with
 from reference import naive_bcfw
 
 KEYS = {"passes", "seconds", "primal", "dual", "gap", "oracle_calls"}
@@ -70,7 +70,7 @@ def test_first_row_is_the_mean_worst_loss(case):
 
 
 def test_tolerance_is_relative_to_the_mean_worst_loss(case, solver):
-    """Doubling tol's scale by the loss leaves the stopping rule in place: gap <= tol P(0), and not much earlier."""
+    """The run ends at the first certificate with gap <= tol P(0)."""
     worst = case.enumerated().primal(np.zeros(case.phi(case.X[0], case.y[0]).size))
     result = case.train(solver=solver, tol=0.2)
     above = result.history["gap"][:-1]
@@ -155,7 +155,9 @@ def test_oracle_calls_are_counted_and_bounded(solver, n_jobs):
     result = case.few_passes(6, solver=solver, n_jobs=n_jobs)
     n = len(case.y)
     assert result.n_oracle_calls == len(case.model.calls)
-    certificates = len(result.history["passes"]) + 1 + (result.last is not None)
+    # Draws by gap need the gaps of the iterate itself, besides the certificate of the average.
+    each = 2 if result.last is not None and getattr(solver, "sampling", "") == "gap" else 1
+    certificates = each * len(result.history["passes"]) + 1 + (result.last is not None)
     assert result.n_oracle_calls <= n * (result.n_passes + certificates)
 
 
@@ -198,7 +200,7 @@ def test_status_stopped_by_a_callback(case, solver):
     assert (result.status, len(seen)) == ("stopped", 3)
     assert result.primal == pytest.approx(case.enumerated().primal(result.w), abs=ROUNDING)
     passes = [info.n_passes for info in seen]
-    assert passes == [1, 2, 3]
+    assert passes == [1, 2, 3] or (not calls_every_visit(solver) and passes == sorted(passes) and passes[-1] <= 3)
     assert seen[-1].primal - seen[-1].dual == pytest.approx(seen[-1].gap, abs=1e-14)
     assert seen[0].seconds <= seen[1].seconds <= seen[2].seconds
     assert seen[0].w.shape == result.w.shape
@@ -236,7 +238,8 @@ def test_status_interrupted_by_ctrl_c(case, solver):
     assert threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT)
     result = case.train(solver=solver, tol=1e-12, callbacks=[lambda info: signal.raise_signal(signal.SIGINT)])
-    assert (result.status, result.n_passes) == ("interrupted", 1)
+    assert result.status == "interrupted"
+    assert result.n_passes == 1 or not calls_every_visit(solver)
     assert result.certified
     assert signal.getsignal(signal.SIGINT) is handler
 

@@ -87,12 +87,14 @@ def test_the_display_is_closed_after_an_error():
 
 
 def test_fraction_and_time_left():
-    assert fraction_done(info(), first_gap=1.0) == pytest.approx(0.5)
-    assert seconds_left(info(), first_gap=1.0) == pytest.approx(2.0)
-    assert fraction_done(info(gap=1.0, max_seconds=4.0), first_gap=1.0) == pytest.approx(0.5)
-    assert fraction_done(info(gap=1.0, n_passes=900), first_gap=1.0) == pytest.approx(0.9)
-    assert seconds_left(info(certified_passes=0), first_gap=1.0) is None
-    assert fraction_done(info(gap=-1e-18), first_gap=1.0) <= 1.0
+    assert seconds_left(info()) == pytest.approx(18.0)  # the gap has to fall to a tenth: ten times the passes
+    assert fraction_done(info()) == pytest.approx(0.1)
+    assert seconds_left(info(max_seconds=4.0)) == pytest.approx(2.0)
+    assert seconds_left(info(max_passes=50)) == pytest.approx(8.0)
+    assert seconds_left(info(gap=0.001)) == 0.0
+    assert seconds_left(info(certified_passes=0)) is None
+    assert seconds_left(info(gap_target=0.0, max_passes=np.inf)) is None
+    assert fraction_done(info(certified_passes=0)) == 0.0
 
 
 def test_a_wrong_verbosity_is_named():

@@ -422,9 +422,10 @@ def test_unseen_labels_in_score(points, sequences):
     changed[7] = "yak"
     with pytest.raises(InputError, match="example 7 has the label 'yak', which was not among the 3 classes"):
         svm.score(X, changed)
-    assert svm.score(X, changed, unseen="wrong") <= 89 / 90
+    assert svm.set_params(unseen="wrong").score(X, changed) <= 89 / 90
     with pytest.raises(OptionError, match="unseen must be 'error' or 'wrong'"):
-        svm.score(X, y, unseen="ignore")
+        svm.set_params(unseen="ignore").score(X, y)
+    svm.set_params(unseen="error")
     with pytest.raises(InputError, match="example 0 has the label 5, which was not among the 3 classes"):
         svm.score(X, np.full(90, 5))
     X, y = sequences
@@ -432,7 +433,8 @@ def test_unseen_labels_in_score(points, sequences):
     strange = [*y[:2], ["yak"] * len(y[2]), *y[3:]]
     with pytest.raises(InputError, match="example 2 has the label 'yak'"):
         svm.score(X, strange)
-    assert svm.score(X, strange, unseen="wrong") < svm.score(X, y)
+    assert svm.set_params(unseen="wrong").score(X, strange) < svm.score(X, y)
+    svm.set_params(unseen="error")
     with pytest.raises(InputError, match="example 0 has the label 1"):
         svm.score(X, [[1] * len(labels) for labels in y])
 

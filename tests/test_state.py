@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import bcfw
 from bcfw.solvers import BCFW, BatchFW
-from problems import CASES, VARIANTS, Case, Pairs, block_state, continue_with
+from problems import CASES, VARIANTS, Case, Pairs, block_state, continue_with, repeats_visits
 from reference import naive_batch_fw, naive_bcfw, weighted_average
 
 # Steps add rounding of the last place of numbers of order one; a few hundred of them stay below this.
@@ -42,7 +42,16 @@ ACTIONS = st.lists(
 )
 
 
-def perform(problem, action, fresh):
+def check_outcome(outcome, objective):
+    """The certificate belongs to the returned point and brackets the optimum."""
+    primal, dual, gap = outcome.certificate
+    best = objective.optimum
+    assert primal == pytest.approx(objective.primal(outcome.w), abs=ROUNDING)
+    assert dual <= best.primal + 1e-9
+    assert primal - best.primal <= gap + 1e-9
+
+
+def perform(problem, action, fresh, objective):
     if action == "rebuild":
         problem.rebuild()
     elif action == "certificate":
@@ -53,7 +62,7 @@ def perform(problem, action, fresh):
         problem.restore(snapshot)
     else:
         name, max_passes, seed = action
-        continue_with(problem, VARIANTS[name], max_passes, seed)
+        check_outcome(continue_with(problem, VARIANTS[name], max_passes, seed), objective)
     return problem
 
 
@@ -65,7 +74,7 @@ def test_state_is_consistent_after_any_history(name, actions, weighted):
     s = 0.2 + np.random.default_rng(0).random(len(case.y)) if weighted else None
     problem, objective = case.problem(s), case.enumerated(s)
     for action in actions:
-        problem = perform(problem, action, lambda: case.problem(s))
+        problem = perform(problem, action, lambda: case.problem(s), objective)
     assert max(problem.audit().values()) <= ROUNDING
     for i in range(len(case.y)):
         assert objective.outside(i, *block_state(problem, i)) <= 1e-9
@@ -93,29 +102,25 @@ def check_marginals(problem):
     np.testing.assert_allclose(unary.sum(axis=1), 1.0, rtol=0, atol=ROUNDING)
 
 
-def check_outcome(outcome, objective):
-    primal, dual, gap = outcome.certificate
-    best = objective.optimum
-    assert primal == pytest.approx(objective.primal(outcome.w), abs=ROUNDING)
-    assert dual <= best.primal + 1e-9
-    assert primal - best.primal <= gap + 1e-9
-
-
 @ALL_CASES
 @settings(max_examples=20)
 @given(names=st.lists(st.sampled_from(list(VARIANTS)), min_size=2, max_size=4), seed=st.integers(0, 9))
-def test_solver_continues_what_others_have_begun(name, names, seed):
-    """A solver on a problem that was worked on does as on a new problem restored to the same state."""
+def test_solver_takes_over_the_state_and_nothing_else(name, names, seed):
+    """A solver on a problem that others have worked on does as on a new problem in the same state.
+
+    Both are restored from one snapshot: an exact step makes the labelings it mixes equally good, so that w must agree
+    to the last bit for the next solver to meet the same ties.
+    """
     case = CASES[name]
-    problem, objective = case.problem(), case.enumerated()
+    problem = case.problem()
     for variant in names:
-        restored = case.problem()
-        restored.restore(problem.snapshot())
+        snapshot, fresh = problem.snapshot(), case.problem()
+        problem.restore(snapshot)
+        fresh.restore(snapshot)
         outcome = continue_with(problem, VARIANTS[variant], 2, seed)
-        check_outcome(outcome, objective)
-        expected = continue_with(restored, VARIANTS[variant], 2, seed)
-        np.testing.assert_allclose(outcome.w, expected.w, rtol=0, atol=ROUNDING)
-        np.testing.assert_allclose(outcome.certificate, expected.certificate, rtol=0, atol=ROUNDING)
+        expected = continue_with(fresh, VARIANTS[variant], 2, seed)
+        np.testing.assert_array_equal(outcome.w, expected.w)
+        assert outcome.certificate == expected.certificate
 
 
 def test_state_is_consistent_after_many_steps():
@@ -374,6 +379,9 @@ def test_zero_weights_are_removals(case, solver):
     removed = case.take(np.flatnonzero(s))
     a = case.few_passes(4, solver=solver, sample_weight=s)
     b = removed.few_passes(4, solver=solver)
+    if repeats_visits(solver):
+        assert abs(a.primal - b.primal) <= max(a.gap, b.gap) + ROUNDING
+        return
     np.testing.assert_allclose(a.w, b.w, rtol=0, atol=ROUNDING)
     assert (a.n_passes, a.n_oracle_calls) == (b.n_passes, b.n_oracle_calls)
     assert a.gap == pytest.approx(b.gap, abs=ROUNDING)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import click
@@ -39,9 +38,10 @@ def cache(clear: bool) -> None:
     if directory is None:
         click.echo("No writable directory for compiled code; set BCFW_CACHE_DIR to one.")
         return
-    files = [path for path in directory.iterdir() if path.is_file()]
+    files = [path for path in directory.iterdir() if path.suffix in (".nbi", ".nbc")]
     size = sum(path.stat().st_size for path in files)
     click.echo(f"{directory}: {len(files)} files, {size / 1e6:.1f} MB")
     if clear:
-        shutil.rmtree(directory)
+        for path in files:
+            path.unlink()
         click.echo("Cleared.")

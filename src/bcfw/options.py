@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from numbers import Integral
+import math
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -62,6 +63,26 @@ class Count(Option):
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+
+
+class CountOr(Option):
+    """A word, the default, or a whole number of at least one."""
+
+    def allowed(self) -> str:
+        return f"{self.default!r} or a whole number >= 1"
+
+    def accepts(self, value: Any) -> bool:
+        return (isinstance(value, str) and value == self.default) or Count(1).accepts(value)
+
+
+class Positive(Option):
+    """A number > 0."""
+
+    def allowed(self) -> str:
+        return "a finite number > 0"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < math.inf
 
 
 class Configurable:

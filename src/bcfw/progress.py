@@ -48,12 +48,10 @@ class Progress:
         self.live = live
         self.file = file
         self._bar: Any = None
-        self._first_gap = 0.0
         self._printed = -math.inf
 
     def __call__(self, info: Info) -> None:
         """Show the state after a pass."""
-        self._first_gap = max(self._first_gap, info.gap)
         if self.live is None:
             self.live = _can_redraw(self._file)
         if self.live:
@@ -69,7 +67,7 @@ class Progress:
             self._bar = None
         if result is not None:
             print(summary(result), file=self._file, flush=True)
-        self._first_gap, self._printed = 0.0, -math.inf
+        self._printed = -math.inf
 
     @property
     def _file(self) -> IO[str]:
@@ -77,7 +75,7 @@ class Progress:
 
     def line(self, info: Info) -> str:
         """One line on the state after a pass."""
-        left = seconds_left(info, self._first_gap)
+        left = seconds_left(info)
         return (
             f"pass {info.n_passes:g}: primal {info.primal:.6g}, dual {info.dual:.6g}, gap {info.gap:.3g} "
             f"(target {info.gap_target:.3g}), {info.seconds:.1f} s{'' if left is None else f', {left:.0f} s left'}"
@@ -88,30 +86,35 @@ class Progress:
             self._bar = _make_bar(self._file)
             self._bar.start()
             self._task = self._bar.add_task("training", total=1.0, text="")
-        left = seconds_left(info, self._first_gap)
+        left = seconds_left(info)
         text = (
-            f"pass {info.n_passes:g}  primal {info.primal:.5g}  dual {info.dual:.5g}  gap {info.gap:.2g} "
-            f"-> {info.gap_target:.2g}  {info.seconds:.1f} s{'' if left is None else f', {left:.0f} s left'}"
+            f"{info.n_passes:.4g} passes, P {info.primal:.4g}, D {info.dual:.4g}, "
+            f"gap {info.gap:.2g} > {info.gap_target:.2g}, {info.seconds:.1f} s"
+            f"{'' if left is None else f', {left:.0f} s left'}"
         )
-        self._bar.update(self._task, completed=fraction_done(info, self._first_gap), text=text)
+        self._bar.update(self._task, completed=fraction_done(info), text=text)
 
 
-def fraction_done(info: Info, first_gap: float) -> float:
-    """How far the gap has come from its first value to the target, on a log scale, or the budget if that is further."""
-    used = [info.n_passes / info.max_passes]
-    if info.max_seconds is not None:
-        used.append(info.seconds / info.max_seconds)
-    if 0 < info.gap_target < first_gap and info.gap > 0:
-        used.append(math.log(first_gap / info.gap) / math.log(first_gap / info.gap_target))
-    return min(1.0, max(used))
+def seconds_left(info: Info) -> float | None:
+    """Estimate of the remaining time; None before the first certificate of a moved point.
 
-
-def seconds_left(info: Info, first_gap: float) -> float | None:
-    """Estimate from the progress so far; None before the first certificate of a moved point."""
-    done = fraction_done(info, first_gap)
-    if info.certified_passes == 0 or done <= 0.0:
+    Gaps fall about like one over the number of passes, so that the target takes ``gap / target`` times the passes of
+    the latest certificate; the limits may end the run before.
+    """
+    if info.certified_passes == 0 or info.n_passes == 0:
         return None
-    return info.seconds * (1.0 - done) / done
+    per_pass = info.seconds / info.n_passes
+    needed = info.certified_passes * info.gap / info.gap_target if info.gap_target > 0 else math.inf
+    left = per_pass * (min(needed, info.max_passes) - info.n_passes)
+    if info.max_seconds is not None:
+        left = min(left, info.max_seconds - info.seconds)
+    return max(0.0, left) if math.isfinite(left) else None
+
+
+def fraction_done(info: Info) -> float:
+    """Time spent as a share of the whole run's estimated time."""
+    left = seconds_left(info)
+    return 0.0 if left is None else info.seconds / max(info.seconds + left, 1e-9)
 
 
 def summary(result: Result) -> str:
@@ -135,4 +138,4 @@ def _make_bar(file: IO[str]) -> Any:
     from rich.progress import Progress as RichProgress
 
     console = Console(file=None if "ipykernel" in sys.modules else file)
-    return RichProgress(BarColumn(bar_width=24), TextColumn("{task.fields[text]}"), console=console, transient=True)
+    return RichProgress(BarColumn(bar_width=12), TextColumn("{task.fields[text]}"), console=console, transient=True)

@@ -26,6 +26,31 @@ class State(NamedTuple):
     weight: np.ndarray
 
 
+class Store(NamedTuple):
+    """Labelings kept for n blocks: active set and cache in one, and the rest of the block's mass.
+
+    Block i is ``rest_i mu_i + sum_s alpha_is z(y_is)``, with ``rest_i + sum_s alpha_is = 1``. Slot 0 is the truth and
+    never leaves. When all slots are active, the lightest one is folded into the rest.
+
+    Attributes
+    ----------
+    labels : the labelings, laid out by the model; one slot more than the capacity, for scratch
+    alpha : (n, capacity) weights; zero for labelings that are only cached
+    loss : (n, capacity) their losses
+    used : (n, capacity) the round in which the oracle last returned them
+    size : (n,) slots in use
+    rest, rest_loss : (n,) mass and averaged loss of the part that ``mu`` holds
+    """
+
+    labels: Any
+    alpha: np.ndarray
+    loss: np.ndarray
+    used: np.ndarray
+    size: np.ndarray
+    rest: np.ndarray
+    rest_loss: np.ndarray
+
+
 class Rule(NamedTuple):
     """What a step needs to know besides the state.
 
@@ -33,18 +58,47 @@ class Rule(NamedTuple):
     ----------
     lam : regularisation strength
     decay_blocks : n for the predefined step 2n/(k + 2n), 0 for the exact line search
-    average : (d,) running sum ``U`` of lazy weighted averaging, or empty when averaging is off
+    averages : (tracks, d) running sums ``U`` of lazy weighted averaging; no tracks when averaging is off
+    track : the track that steps of this pass belong to
     """
 
     lam: float
     decay_blocks: int
-    average: np.ndarray
+    averages: np.ndarray
+    track: int
 
 
-#: Places in the ``tally`` array that a pass updates: steps ever taken (k), dual gain of this pass, steps since
-#: averaging began (s), the averaging sum of ell, and why a pass ended before the end of its order.
-STEPS, GAIN, AVERAGED_STEPS, AVERAGE_ELL, STOP = range(5)
-TALLY_SIZE = 5
+class Corners(NamedTuple):
+    """How a pass over the store works.
+
+    Attributes
+    ----------
+    step : 0 Frank-Wolfe, 1 pairwise, 2 away, 3 the better of Frank-Wolfe and pairwise
+    by_gain : 1 to take the away corner whose pairwise step gains most, 0 the one of the smallest value
+    source : 0 ask the oracle, 1 the cache first, 2 the store alone
+    cache_share, cache_floor : a cached corner is used if its gap is at least ``max(cache_share g_i, cache_floor)``
+    round : number of the current round, written to ``used``
+    """
+
+    step: int
+    by_gain: int
+    source: int
+    cache_share: float
+    cache_floor: float
+    round: int
+
+
+#: Values of ``Corners.step`` and ``Corners.source``.
+FW, PAIRWISE, AWAY, BEST = range(4)
+ORACLE, CACHE_FIRST, STORE_ONLY = range(3)
+
+
+#: Places in the ``tally`` array that a pass updates: steps ever taken (k), dual gain of this pass, oracle calls of this
+#: pass, why and at which block a pass ended before the end of its order; then for each of two averaging tracks the
+#: steps since averaging began (s) and the running sum of ell.
+STEPS, GAIN, CALLS, STOP, BLOCK, AVERAGED_STEPS, AVERAGE_ELL = range(7)
+TRACK_SIZE = 2
+TALLY_SIZE = 5 + 2 * TRACK_SIZE
 
 #: Values of ``tally[STOP]``: the oracle was not maximal, or the block's average needs more room.
 NOT_MAXIMAL, NEEDS_ROOM = 1.0, 2.0

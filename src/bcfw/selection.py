@@ -15,10 +15,13 @@ class Sampling(NamedTuple):
     ----------
     order : function of a random generator and the blocks that returns the order of one pass
     visits_all : whether every pass visits every block
+    by_gap : whether blocks are drawn by their gaps once these are known, in proportion or always the largest
     """
 
     order: Callable[[np.random.Generator, np.ndarray], np.ndarray]
     visits_all: bool
+    by_gap: bool = False
+    largest: bool = False
 
 
 def uniform(rng: np.random.Generator, blocks: np.ndarray) -> np.ndarray:
@@ -40,4 +43,6 @@ SAMPLINGS = {
     "permuted": Sampling(permuted, visits_all=True),
     "uniform": Sampling(uniform, visits_all=False),
     "cyclic": Sampling(cyclic, visits_all=True),
+    "gap": Sampling(permuted, visits_all=False, by_gap=True),
+    "max-gap": Sampling(permuted, visits_all=False, by_gap=True, largest=True),
 }

@@ -12,6 +12,7 @@ import numpy as np
 
 from bcfw.dual import Certificate, DualProblem, snapshots
 from bcfw.errors import InputError, OptionError, OracleError, nearest
+from bcfw.models import Model
 from bcfw.progress import progress_callbacks
 from bcfw.run import Callback, Result, Run
 from bcfw.solvers import BCFW, SOLVERS, Solver
@@ -72,7 +73,8 @@ def train(
     checkpoint : path, (path, seconds) or None
         Where, and how often (60 s), to save the state; also saved at the end and after an error.
     n_jobs : int
-        Threads of the certificate passes; -1 takes all cores.
+        Threads of the certificate passes; -1 takes all cores. The oracle of a Python model is then called from several
+        threads at once.
     verbose : int
         0 quiet, 1 a live display, 2 plain lines.
 
@@ -91,17 +93,16 @@ def train(
     ('converged', True)
     """
     chosen = find_solver(solver)
+    check_arguments(model, y, callbacks, seed)
     check_numbers(lam, tol, max_passes, max_seconds)
     display = progress_callbacks(verbose)
     if bounds is not None:
         raise OptionError(f"bounds: {type(chosen).__name__} does not support box constraints; leave bounds=None")
-    path, every = checkpoint if isinstance(checkpoint, tuple) else (checkpoint, CHECKPOINT_SECONDS)
-    if path is not None:
-        snapshots.check_folder(path)
+    path, every = read_checkpoint(checkpoint)
     problem = DualProblem(model.bind(X, y), X, y, float(lam), sample_weight, thread_count(n_jobs))
     if warm_start is not None:
         problem.restore(read_warm_start(warm_start))
-    autosave = None if path is None else (float(every), lambda: problem.save(path))
+    autosave = None if path is None else (every, lambda: problem.save(path))
     run = Run(tol * problem.worst_loss, max_passes, max_seconds, (*callbacks, *display), autosave)
     result = None
     try:
@@ -112,7 +113,7 @@ def train(
         error.result = partial_result(problem, run, chosen)
         raise
     finally:
-        if path is not None:
+        if path is not None and not problem.untouched:
             problem.save(path)
         run.finish_callbacks(result)
     run.warn_unless_converged(result.gap)
@@ -142,6 +143,30 @@ def check_numbers(lam: Any, tol: Any, max_passes: Any, max_seconds: Any) -> None
         raise OptionError(f"tol must be a number >= 0, got {tol!r}")
     if max_seconds is not None and not (is_number(max_seconds) and max_seconds > 0):
         raise OptionError(f"max_seconds must be a number > 0 or None, got {max_seconds!r}")
+
+
+def check_arguments(model: Any, y: Any, callbacks: Any, seed: Any) -> None:
+    """Mistakes that would otherwise show up far from their cause."""
+    if not isinstance(model, Model):
+        raise OptionError(f"model must be an instance of a bcfw.Model, such as bcfw.models.Chain(), got {model!r}")
+    if y is None:
+        raise InputError("y is None; training needs an output for every input")
+    if callable(callbacks):
+        raise OptionError("callbacks must be a sequence of callables; wrap the one you gave in a list")
+    if not isinstance(seed, Integral) or seed < 0:
+        raise OptionError(f"seed must be a whole number >= 0, got {seed!r}")
+
+
+def read_checkpoint(checkpoint: Any) -> tuple[str | Path | None, float]:
+    """Where and how often to save; the folder must exist before hours of work depend on it."""
+    path, every = checkpoint, CHECKPOINT_SECONDS
+    if isinstance(checkpoint, tuple):
+        if len(checkpoint) != 2 or not is_number(checkpoint[1]) or not checkpoint[1] >= 0:
+            raise OptionError(f"checkpoint must be a path, or a path and a number of seconds >= 0, got {checkpoint!r}")
+        path, every = checkpoint
+    if path is not None:
+        snapshots.check_folder(path)
+    return path, float(every)
 
 
 def is_number(value: Any) -> bool:

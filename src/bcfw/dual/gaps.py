@@ -9,18 +9,29 @@ import numpy as np
 from bcfw.models.contract import (
     Data,
     Work,
+    add_average,
+    add_labeling,
     apply,
     argmax,
-    direction,
+    end_direction,
     load_truth,
     scores,
     slope,
+    start_direction,
     truth_value,
 )
 from bcfw.records import State
 
 #: A block gap below minus this, relative to the values it is a difference of, is no rounding.
 ROUNDING = 1e-9
+
+
+def toward(data: Any, i: int, mu: Any, work: Any) -> None:
+    """Make ``d = z(y) - mu_i``, from the block's average to the current labeling, the current direction."""
+    start_direction(data, i, work)
+    add_average(data, i, -1.0, mu, work)
+    add_labeling(data, i, 1.0, work)
+    end_direction(data, i, work)
 
 
 def examine(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> float:
@@ -36,7 +47,7 @@ def examine(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> float:
     if hinge < 0.0:
         load_truth(data, i, work)
         hinge = 0.0
-    direction(data, i, state.mu, work)
+    toward(data, i, state.mu, work)
     slope_i = slope(data, i, w, work)
     state.gap[i] = state.weight[i] * slope_i
     if slope_i >= -ROUNDING * (1.0 + abs(hinge) + abs(hinge - slope_i)):
@@ -75,7 +86,7 @@ def rebuild_pass(
     for j in range(blocks.shape[0]):
         i = blocks[j]
         load_truth(data, i, work)
-        direction(data, i, state.mu, work)
+        toward(data, i, state.mu, work)
         apply(data, i, state.weight[i] / lam, work, out)
 
 
@@ -87,5 +98,5 @@ def loss_pass(data_fields: Any, work_fields: Any, state_fields: Any, w: np.ndarr
     for i in range(out.shape[0]):
         scores(data, i, w, 1.0, work)
         load_truth(data, i, work)
-        direction(data, i, state.mu, work)
+        toward(data, i, state.mu, work)
         out[i] = -slope(data, i, w, work)

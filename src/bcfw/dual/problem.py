@@ -9,6 +9,7 @@ This package is the only place that knows how w, lam and the block weights c_i g
 
 from __future__ import annotations
 
+import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,8 +18,9 @@ import numpy as np
 
 from bcfw.dual import snapshots
 from bcfw.dual.gaps import gap_pass, loss_pass, rebuild_pass
+from bcfw.dual.store import fill_store_pass, fold_pass, store_gap_pass, store_rebuild_pass
 from bcfw.errors import InputError, OracleError
-from bcfw.records import NOT_MAXIMAL, STEPS, STOP, TALLY_SIZE, State
+from bcfw.records import BLOCK, NOT_MAXIMAL, STEPS, STOP, TALLY_SIZE, State, Store
 
 
 class Certificate(NamedTuple):
@@ -57,10 +59,19 @@ class DualProblem:
             gap=np.zeros(self.n_blocks),
             weight=weight,
         )
+        #: Labelings kept per block; None while all mass is in the averages.
+        self.store: Store | None = None
+        self._at_start = True
+        self._hash: str | None = None
         self.tally = np.zeros(TALLY_SIZE)
         self.oracle_calls = 0
         self._works = [model.make_work(self.data) for _ in range(n_jobs)]
         self.worst_loss = self.certificate().primal  # P(0)
+
+    @property
+    def untouched(self) -> bool:
+        """Whether no step has been taken and no state restored."""
+        return self._at_start
 
     @property
     def work(self) -> Any:
@@ -75,13 +86,44 @@ class DualProblem:
     def sweep(self, template: Any, order: np.ndarray, *args: Any) -> None:
         """Run a template over the blocks of ``order``, making room for the averages where it asks for it."""
         done = 0
+        self._at_start = False
         while True:
             done += self.call(template, order[done:], self.tally, *args)
             if done == len(order):
                 return
             if self.tally[STOP] == NOT_MAXIMAL:
-                raise self.not_maximal(order[done])
+                raise self.not_maximal(int(self.tally[BLOCK]))
             self.state = self.state._replace(mu=tuple(self.model.enlarge_mu(self.state.mu)))
+
+    def open_store(self, capacity: int, active: bool) -> Store:
+        """Room for ``capacity`` labelings per block; with ``active`` they carry mass, else they are only cached.
+
+        Mass that is in the averages already stays there, as the rest of its block.
+        """
+        if self.store is not None and (not active or self.store.alpha.shape[1] != capacity):
+            self.close_store()
+        if self.store is None:
+            n = self.n_blocks
+            self.store = Store(
+                labels=self.model.make_labelings(self.data, capacity + 1),
+                alpha=np.zeros((n, capacity)),
+                loss=np.zeros((n, capacity)),
+                used=np.zeros((n, capacity), np.int64),
+                size=np.zeros(n, np.int64),
+                rest=np.ones(n),
+                rest_loss=self._averaged_losses(),
+            )
+            self.call(fill_store_pass, tuple(self.store))
+            if active and self._at_start:
+                self.store.alpha[:, 0] = 1.0
+                self.store.rest[:] = 0.0
+        return self.store
+
+    def close_store(self) -> None:
+        """Move all mass back into the averages and forget the labelings."""
+        if self.store is not None:
+            store, self.store = self.store, None
+            self.sweep(fold_pass, np.arange(self.n_blocks), tuple(store))
 
     def dual_value(self) -> float:
         """``D = sum ell_i - lam/2 |w|^2`` of the current state."""
@@ -114,10 +156,13 @@ class DualProblem:
         hinge = np.zeros(self.n_blocks)
 
         chunks = np.array_split(self.blocks, len(self._works))
-        run = self.model.kernels.entry(gap_pass)
 
         def part(job: int) -> int:
-            return run(tuple(self.data), tuple(self._works[job]), tuple(state), w, chunks[job], hinge)
+            fields = tuple(self.data), tuple(self._works[job]), tuple(state), w, chunks[job], hinge
+            if self.store is None:
+                return self.model.kernels.entry(gap_pass)(*fields)
+            value = np.zeros(self.store.alpha.shape[1])
+            return self.model.kernels.entry(store_gap_pass)(*fields, tuple(self.store), value)
 
         if len(chunks) == 1:
             done = [part(0)]
@@ -147,12 +192,16 @@ class DualProblem:
         )
 
     def rebuild(self) -> None:
-        """Recompute w from the block averages, which clears accumulated rounding."""
+        """Recompute w and ell from the block averages, which clears accumulated rounding."""
         self.state.w[:] = self._weights_from_blocks()
+        self.state.ell[:] = self.state.weight * self._averaged_losses()
 
     def _weights_from_blocks(self) -> np.ndarray:
         w = np.zeros_like(self.state.w)
-        self.call(rebuild_pass, self.lam, self.blocks, w)
+        if self.store is None:
+            self.call(rebuild_pass, self.lam, self.blocks, w)
+        else:
+            self.call(store_rebuild_pass, self.lam, self.blocks, w, tuple(self.store))
         return w
 
     def audit(self) -> dict[str, float]:
@@ -168,14 +217,17 @@ class DualProblem:
         """(n,) averaged loss of every block, out of the block averages."""
         losses = np.zeros(self.n_blocks)
         self.call(loss_pass, np.zeros_like(self.state.w), losses)
-        return losses
+        if self.store is None:
+            return losses
+        return self.store.rest * losses + np.sum(self.store.alpha * self.store.loss, axis=1)
 
     def snapshot(self) -> dict[str, Any]:
         """Everything needed to continue, as plain arrays: the form that is saved and that warm starts read."""
-        arrays = self.model.export_mu(self.data, self.state.mu)
+        arrays = self._all_in_averages()
         return {
             "model": type(self.model).__name__,
             "dim": self.model.dim,
+            "data": self._data_hash(),
             "lam": self.lam,
             "steps": self.tally[STEPS],
             "weight": self.state.weight.copy(),
@@ -184,10 +236,27 @@ class DualProblem:
             **{f"mu_{j}": np.array(array) for j, array in enumerate(arrays)},
         }
 
+    def _all_in_averages(self) -> list[np.ndarray]:
+        """The block averages as plain arrays, with the store's mass folded in; the state itself stays as it is."""
+        arrays = self.model.export_mu(self.data, self.state.mu)
+        if self.store is None:
+            return arrays
+        kept = self.state, self.store
+        try:
+            self.state = self.state._replace(mu=tuple(self.model.import_mu(self.data, arrays)))
+            self.store = self.store._replace(
+                alpha=self.store.alpha.copy(), rest=self.store.rest.copy(), rest_loss=self.store.rest_loss.copy()
+            )
+            self.close_store()
+            return self.model.export_mu(self.data, self.state.mu)
+        finally:
+            self.state, self.store = kept
+
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Continue from a snapshot of the same problem; lam and sample weights may differ.
 
-        The dual variables alpha are kept, w and ell follow: ``w = A alpha`` with this problem's lam and weights.
+        The dual variables alpha are kept, w and ell follow: ``w = A alpha`` with this problem's lam and weights. In
+        part space alpha is feasible for any data of the same sizes; in feature space only for the same data.
         """
         expected = {"model": type(self.model).__name__, "dim": self.model.dim, "examples": self.n_blocks}
         found = {
@@ -200,16 +269,29 @@ class DualProblem:
                 raise InputError(
                     f"warm_start belongs to another problem: {what} is {found[what]} there and {value} here"
                 )
+        same_data = str(snapshot["data"]) == self._data_hash()
+        if not same_data and not self.model.in_part_space:
+            raise InputError(f"warm_start belongs to other data; {expected['model']} can only continue on the same")
         n_arrays = sum(key.startswith("mu_") for key in snapshot)
         mu = self.model.import_mu(self.data, [snapshot[f"mu_{j}"] for j in range(n_arrays)])
         self.state = self.state._replace(mu=tuple(mu))
+        self.store, self._at_start = None, False
         self.tally[STEPS] = float(snapshot["steps"])
-        if float(snapshot["lam"]) == self.lam and np.array_equal(snapshot["weight"], self.state.weight):
-            self.state.w[:] = snapshot["w"]  # to the last bit, so that a resumed run is the run itself
+        same_scale = float(snapshot["lam"]) == self.lam and np.array_equal(snapshot["weight"], self.state.weight)
+        if same_data and same_scale:
+            self.state.w[:] = snapshot["w"]  # to the last bit
             self.state.ell[:] = snapshot["ell"]
         else:
-            self.state.ell[:] = self.state.weight * self._averaged_losses()
             self.rebuild()
+
+    def _data_hash(self) -> str:
+        if self._hash is None:
+            digest = hashlib.sha256()
+            for array in self.model.data_arrays(self.data):
+                digest.update(repr((array.dtype.str, array.shape)).encode())
+                digest.update(np.ascontiguousarray(array).data)
+            self._hash = digest.hexdigest()
+        return self._hash
 
     def save(self, path: str | Path) -> None:
         """Write a snapshot to one file, in place of an older one only when it is complete."""

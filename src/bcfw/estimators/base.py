@@ -160,6 +160,7 @@ class LabelSVM(BaseSVM):
         class_weight: dict[Any, float] | str | None = None,
         fit_intercept: bool = False,
         intercept_scaling: float = 1.0,
+        unseen: str = "error",
         **options: Any,
     ) -> None:
         super().__init__(lam, C, solver, tol, **options)
@@ -167,6 +168,7 @@ class LabelSVM(BaseSVM):
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.unseen = unseen
 
     def _set_constant(self) -> None:
         """Fix the constant feature's value for this fit and its predictions."""

@@ -51,6 +51,9 @@ class ChainSVM(LabelSVM):
     intercept_scaling : float
         The constant feature's value. The intercept is regularised like every weight; the larger this value, the
         less, but the more passes training needs.
+    unseen : "error" or "wrong"
+        What :meth:`score` makes of a label that was not in the training data: an error, or a wrong prediction, which
+        suits cross-validation with rare labels.
     scoring : "label" or "sequence"
         What :meth:`score` counts: positions or whole sequences predicted right.
 
@@ -95,6 +98,7 @@ class ChainSVM(LabelSVM):
         normalize: bool = True,
         fit_intercept: bool = False,
         intercept_scaling: float = 1.0,
+        unseen: str = "error",
         scoring: str = "label",
         max_passes: float = 1000,
         max_seconds: float | None = None,
@@ -113,6 +117,7 @@ class ChainSVM(LabelSVM):
             class_weight=class_weight,
             fit_intercept=fit_intercept,
             intercept_scaling=intercept_scaling,
+            unseen=unseen,
             max_passes=max_passes,
             max_seconds=max_seconds,
             random_state=random_state,
@@ -152,7 +157,7 @@ class ChainSVM(LabelSVM):
             marginals.append(max_marginals(unary, self.transitions_, self.first_, self.last_))
         return marginals
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, unseen: str = "error") -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Fraction of positions, or with ``scoring="sequence"`` of sequences, predicted right.
 
         A label that was not in the training data is an error, or with ``unseen="wrong"`` counts as wrongly predicted.
@@ -162,7 +167,7 @@ class ChainSVM(LabelSVM):
         predicted = self._codes(X)
         flat, offsets = self._flatten(y, [len(codes) for codes in predicted])
         lengths = np.diff(offsets)
-        correct = encode(flat, self.classes_, unseen, self._position(offsets)) == np.concatenate(predicted)
+        correct = encode(flat, self.classes_, self.unseen, self._position(offsets)) == np.concatenate(predicted)
         weight = read_sample_weight(sample_weight, len(lengths))
         weight = np.ones(len(lengths)) if weight is None else weight
         counts = np.add.reduceat(correct.astype(np.float64), offsets[:-1])

@@ -106,7 +106,7 @@ def encode(flat: np.ndarray, classes: np.ndarray, unseen: str, where: Where) -> 
         known = ", ".join(repr(label) for label in classes.tolist()[:5])
         raise InputError(
             f"{where(int(strange[0]))} has the label {first!r}, which was not among the {len(classes)} classes in fit "
-            f"({known}{', ...' if len(classes) > 5 else ''}); score(..., unseen='wrong') counts it as wrongly predicted"
+            f"({known}{', ...' if len(classes) > 5 else ''}); the option unseen='wrong' counts it as wrongly predicted"
         )
     return found
 

@@ -45,6 +45,9 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
     intercept_scaling : float
         The constant feature's value. The intercept is regularised like every weight; the larger this value, the
         less, but the more passes training needs.
+    unseen : "error" or "wrong"
+        What :meth:`score` makes of a label that was not in the training data: an error, or a wrong prediction, which
+        suits cross-validation with rare labels.
 
     Attributes
     ----------
@@ -89,6 +92,7 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
         class_weight: dict[Any, float] | str | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
+        unseen: str = "error",
         max_passes: float = 1000,
         max_seconds: float | None = None,
         random_state: int | np.random.RandomState | None = 0,
@@ -106,6 +110,7 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
             class_weight=class_weight,
             fit_intercept=fit_intercept,
             intercept_scaling=intercept_scaling,
+            unseen=unseen,
             max_passes=max_passes,
             max_seconds=max_seconds,
             random_state=random_state,
@@ -136,7 +141,7 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
         codes = self._codes(X)
         return self.classes_[codes]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, *, unseen: str = "error") -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy: the weighted fraction of labels predicted right.
 
         A label that was not in the training data is an error, or with ``unseen="wrong"`` counts as wrongly predicted.
@@ -145,7 +150,7 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
         truth = label_array(y)
         if truth.shape != predicted.shape:
             raise InputError(f"{self._name}: X has {len(predicted)} examples and y has shape {truth.shape}")
-        correct = encode(truth, self.classes_, unseen, self._example) == predicted
+        correct = encode(truth, self.classes_, self.unseen, self._example) == predicted
         return weighted_mean(correct, sample_weight, len(correct))
 
     def _scores(self, X: Any) -> np.ndarray:

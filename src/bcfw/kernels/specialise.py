@@ -12,10 +12,21 @@ import dis
 import sys
 import types
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: Reductions may be reordered and fused (they vectorise); NaN and infinity keep their meaning.
 FASTMATH = frozenset({"reassoc", "nsz", "arcp", "contract"})
+
+
+_CALLED: set[types.CodeType] = set()
+
+
+def called(template: F) -> F:
+    """Mark a template that is compiled once and called, not inlined where it is used: long code with many uses."""
+    _CALLED.add(template.__code__)
+    return template
 
 
 def global_names(code: types.CodeType) -> set[str]:
@@ -95,8 +106,9 @@ class KernelSet:
         options["_nrt"] = self.allocates
         if not from_python:
             # Only compiled code calls it: no wrappers for Python, which take half the time to compile; and inlined,
-            # because a call copies every field of every record.
-            options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+            # because a call copies every field of every record, unless it is marked.
+            inlined = function.__code__ not in _CALLED
+            options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inlined}
         decorate: Any = numba.njit(**options)
         return decorate(function)
 

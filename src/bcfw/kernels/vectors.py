@@ -109,6 +109,13 @@ class DenseVectors:
         self._combine(a, s, b, out)
         return out
 
+    def sqnorm(self, a: np.ndarray) -> float:
+        """Return <a, a>."""
+        return self.products(a, a)[1]
+
+    def equal(self, a: np.ndarray, b: np.ndarray) -> bool:
+        return bool(np.array_equal(a, b))
+
     def zero(self) -> np.ndarray:
         return np.zeros(self.dim)
 
@@ -128,6 +135,7 @@ class SparseVectors:
         self._read = entry(sparse_read)
         self._combine = entry(sparse_combine)
         self._products = entry(sparse_products)
+        self._squares = entry(dense_products)
         self._add = entry(sparse_add)
 
     def combine(self, a: Sparse, s: float, b: Sparse) -> Sparse:
@@ -140,6 +148,13 @@ class SparseVectors:
     def products(self, a: Sparse, w: np.ndarray) -> tuple[float, float]:
         """Return <a, w> and <a, a>."""
         return self._products(a[0], a[1], w)
+
+    def sqnorm(self, a: Sparse) -> float:
+        """Return <a, a>."""
+        return self._squares(a[1], a[1])[1]
+
+    def equal(self, a: Sparse, b: Sparse) -> bool:
+        return bool(np.array_equal(a[0], b[0]) and np.array_equal(a[1], b[1]))
 
     def add_to(self, w: np.ndarray, s: float, a: Sparse) -> None:
         """Add s a to w."""

@@ -16,7 +16,7 @@ from bcfw.models.contract import Data, kernel_set
 from bcfw.models.decoding import decode_pass
 from bcfw.models.feature_space import FeatureWork, add_features
 from bcfw.models.inputs import check_same_length
-from bcfw.models.labelings import keep_labeling
+from bcfw.models.labelings import keep_labeling, same_labeling
 
 
 class Model:
@@ -84,9 +84,9 @@ class Model:
         """Scratch of one thread."""
         return black_box.BlackBoxWork(black_box.SimpleNamespace())
 
-    def make_labelings(self, data: Any) -> Any:
-        """Room for one labeling per block."""
-        return [None] * len(data.truths)
+    def make_labelings(self, data: Any, slots: int = 1) -> Any:
+        """Room for some labelings per block."""
+        return [[None] * slots for _ in data.truths]
 
     def initial_mu(self, data: Any) -> tuple[Any, ...]:
         """Averaged parts of all blocks at the start, ``mu_i = z(y_i)``."""
@@ -101,6 +101,13 @@ class Model:
         averages, losses = mu
         return [losses, *data.vectors.stack(averages)]
 
+    #: Whether block averages mean the same for other inputs, so that a state can be taken over to changed data.
+    in_part_space: ClassVar[bool] = False
+
+    def data_arrays(self, data: Any) -> list[np.ndarray]:
+        """Arrays that tell the packed data from others."""
+        return data.vectors.stack(data.truths)
+
     def import_mu(self, data: Any, arrays: list[np.ndarray]) -> tuple[Any, ...]:
         """Inverse of :meth:`export_mu`."""
         return data.vectors.unstack(arrays[1:]), np.array(arrays[0])
@@ -113,8 +120,11 @@ class KernelModel(Model):
     ``make_work`` and ``initial_mu``. Its data must have the fields ``y`` (flat labels) and ``y_off`` (offsets).
     """
 
-    def make_labelings(self, data: Any) -> np.ndarray:
-        return np.zeros(len(data.y), dtype=np.int64)
+    def data_arrays(self, data: Any) -> list[np.ndarray]:
+        return [np.asarray(field) for field in data]
+
+    def make_labelings(self, data: Any, slots: int = 1) -> np.ndarray:
+        return np.zeros(slots * len(data.y), dtype=np.int32)
 
     def export_mu(self, data: Any, mu: tuple[Any, ...]) -> list[np.ndarray]:
         return list(mu)
@@ -136,7 +146,7 @@ class KernelModel(Model):
 
     def output(self, data: Any, labelings: np.ndarray) -> Any:
         """Flat labelings as the outputs users see: a list of int arrays."""
-        return [labelings[a:b].copy() for a, b in itertools.pairwise(data.y_off)]
+        return [labelings[a:b].astype(np.int64) for a, b in itertools.pairwise(data.y_off)]
 
     def _decode(self, w: np.ndarray, data: Any, loss_weight: float) -> np.ndarray:
         labelings = self.make_labelings(data)
@@ -176,7 +186,7 @@ class CompiledModel(KernelModel):
         missing = [name for name, value in own.items() if value is None]
         if missing:
             raise ModelError(f"{cls.__name__} must define {', '.join(missing)} (see bcfw.CompiledModel)")
-        more = {"Work": FeatureWork, "keep_labeling": keep_labeling, **own}
+        more = {"Work": FeatureWork, "keep_labeling": keep_labeling, "same_labeling": same_labeling, **own}
         cls.kernels = kernel_set(feature_space, more, allocates=True)
 
     def bind(self, X: Any, y: Any) -> CompiledModel:

@@ -29,7 +29,7 @@ class BlackBoxData(NamedTuple):
 
 
 class BlackBoxWork(NamedTuple):
-    """``now`` holds the current labeling's z and loss, and the current direction's d, d_loss and sqnorm."""
+    """``now`` holds the current labeling's z and loss, and the current direction's terms, d, d_loss and sqnorm."""
 
     now: SimpleNamespace
 
@@ -97,22 +97,58 @@ def load_truth(data, i, work):
     work.now.z, work.now.loss = data.vectors.zero(), 0.0
 
 
-def load_labeling(data, i, labelings, work):
-    work.now.z, work.now.loss = labelings[i]
+def load_labeling(data, i, slot, labelings, work):
+    work.now.z, work.now.loss = labelings[i][slot]
 
 
-def keep_labeling(data, i, work, labelings):
-    labelings[i] = (work.now.z, work.now.loss)
+def keep_labeling(data, i, slot, work, labelings):
+    labelings[i][slot] = (work.now.z, work.now.loss)
+
+
+def same_labeling(data, i, slot, labelings, work):
+    """Outputs with equal features and loss are one corner."""
+    z, its_loss = labelings[i][slot]
+    return its_loss == work.now.loss and data.vectors.equal(z, work.now.z)
 
 
 def loss(data, i, work):
     return work.now.loss
 
 
-def direction(data, i, mu, work):
+def labeling_value(data, i, w, work):
+    return work.now.loss + data.vectors.products(work.now.z, w)[0]
+
+
+def start_parts(data, i, w, work):
+    """Theta is (w, 1): nothing to compute."""
+
+
+labeling_scores = direction_scores = start_parts
+
+
+def start_direction(data, i, work):
+    work.now.terms = []
+
+
+def add_average(data, i, s, mu, work):
     averages, losses = mu
-    work.now.d = data.vectors.combine(work.now.z, -1.0, averages[i])
-    work.now.d_loss = work.now.loss - losses[i]
+    work.now.terms.append((s, averages[i], losses[i]))
+
+
+def add_labeling(data, i, s, work):
+    work.now.terms.append((s, work.now.z, work.now.loss))
+
+
+def end_direction(data, i, work):
+    """Add the terms up; the last one, if its factor is 1, is what the others are added to."""
+    now = work.now
+    d, d_loss = None, 0.0
+    if now.terms[-1][0] == 1.0:
+        _, d, d_loss = now.terms.pop()
+    for s, z, its_loss in now.terms:
+        d = data.vectors.combine(data.vectors.zero() if d is None else d, s, z)
+        d_loss += s * its_loss
+    now.d, now.d_loss, now.sqnorm = d, d_loss, None
 
 
 def slope(data, i, w, work):
@@ -121,6 +157,8 @@ def slope(data, i, w, work):
 
 
 def sqnorm(data, i, work):
+    if work.now.sqnorm is None:
+        work.now.sqnorm = data.vectors.sqnorm(work.now.d)
     return work.now.sqnorm
 
 

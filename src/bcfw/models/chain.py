@@ -55,6 +55,7 @@ class Chain(KernelModel):
     """
 
     kernels = kernel_set(chain_kernels, {"Data": ChainData, "Work": ChainWork, **LABELING_KERNELS})
+    in_part_space = True
 
     def __init__(
         self, n_labels: int | None = None, cost: Any = None, end_bias: bool = True, normalize: bool = True
@@ -120,6 +121,8 @@ class Chain(KernelModel):
             label=np.zeros(most, np.int32),
             d=np.zeros(most),
             slot=np.full((T + K, K), -1, np.int32),
+            stamp=np.zeros((T, K), np.int64),
+            tick=np.zeros(1, np.int64),
             head=np.full(K, -1, np.int32),
             next=np.zeros(most, np.int32),
             features=np.zeros(data.n_features * K if needs_scratch else 0),
@@ -175,7 +178,7 @@ class Chain(KernelModel):
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y), (dim,)."""
         self._check_bound()
-        rows = one_sequence(x, 0, "Chain")
+        rows, _ = sequence_rows([x], self.n_features, "Chain")
         T, K = len(rows.indptr) - 1, int(self.n_labels or 0)
         labels = self._labels(y, T, "Chain")
         unary = np.zeros((int(self.n_features or 0), K))
@@ -195,8 +198,10 @@ class Chain(KernelModel):
     def _labels(self, y: Any, length: int | None, where: str) -> np.ndarray:
         """One sequence's labels as integers, checked; None leaves the length open."""
         labels = integer_labels(y, self.n_labels, lambda position: where)
-        if labels.ndim != 1 or length not in (None, len(labels)):
-            raise InputError(f"{where} has {length} positions and labels of shape {labels.shape}; they must match")
+        if labels.ndim != 1:
+            raise InputError(f"{where} must have one label per position, got labels of shape {labels.shape}")
+        if length not in (None, len(labels)):
+            raise InputError(f"{where} has {length} positions and {len(labels)} labels; they must match")
         return labels
 
     def _check_bound(self) -> None:

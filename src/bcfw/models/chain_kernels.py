@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bcfw.models.labelings import slot_offset
+
 
 class ChainData(NamedTuple):
     """All sequences, positions stacked.
@@ -75,6 +77,7 @@ class ChainWork(NamedTuple):
     size : (1,) number of entries of the current direction
     row, label, d : its entries, in the order of the block's list, new parts last
     slot : (T + K, K) entry of a part, -1 for none
+    stamp, tick : (T, K) and (1,) in which round a score was computed, and the current round
     head, next : (K,) and per entry: chains of entries with the same label, -1 at the end
     features : (F K,) for the norms of long sequences; empty without them
     """
@@ -87,6 +90,8 @@ class ChainWork(NamedTuple):
     label: np.ndarray
     d: np.ndarray
     slot: np.ndarray
+    stamp: np.ndarray
+    tick: np.ndarray
     head: np.ndarray
     next: np.ndarray
     features: np.ndarray
@@ -205,14 +210,58 @@ def first_argmax(row):
 
 
 def truth_value(data, i, w, work):
-    K = data.n_labels
-    trans = w[transition_offset(data) :]
     start = data.y_off[i]
-    T = data.y_off[i + 1] - start
-    value = work.theta[0, data.y[start]]
-    for t in range(1, T):
-        value += work.theta[t, data.y[start + t]] + trans[data.y[start + t - 1] * K + data.y[start + t]]
+    return path_value(data, data.y[start : data.y_off[i + 1]], w, work)
+
+
+def labeling_value(data, i, w, work):
+    return path_value(data, work.y[: data.y_off[i + 1] - data.y_off[i]], w, work)
+
+
+def path_value(data, y, w, work):
+    """theta'z(y)."""
+    trans = w[transition_offset(data) :]
+    value = work.theta[0, y[0]]
+    for t in range(1, y.shape[0]):
+        value += work.theta[t, y[t]] + trans[y[t - 1] * data.n_labels + y[t]]
     return value
+
+
+def start_parts(data, i, w, work):
+    work.tick[0] += 1
+
+
+def labeling_scores(data, i, w, work):
+    for t in range(data.y_off[i + 1] - data.y_off[i]):
+        score_part(data, i, t, work.y[t], w, work)
+
+
+def direction_scores(data, i, w, work):
+    T = data.y_off[i + 1] - data.y_off[i]
+    for e in range(work.size[0]):
+        if work.row[e] < T:
+            score_part(data, i, work.row[e], work.label[e], w, work)
+
+
+def score_part(data, i, t, k, w, work):
+    """theta[t, k] with the loss, unless this round has computed it."""
+    if work.stamp[t, k] == work.tick[0]:
+        return
+    work.stamp[t, k] = work.tick[0]
+    K = data.n_labels
+    token = data.y_off[i] + t
+    total = data.loss_scale[i] * data.cost[data.y[token], k]
+    column = w[k:]
+    indices = data.indices[data.indptr[token] : data.indptr[token + 1]]
+    values = data.values[data.indptr[token] : data.indptr[token + 1]]
+    for j in range(indices.shape[0]):
+        total += values[j] * column[indices[j] * K]
+    if data.ends == 1:
+        if t == 0:
+            total += column[data.n_features * K]
+        if token == data.y_off[i + 1] - 1:
+            total += column[data.n_features * K + K]
+    work.theta[t, k] = total
 
 
 def loss(data, i, work):
@@ -223,27 +272,66 @@ def loss(data, i, work):
     return total * data.loss_scale[i]
 
 
-def direction(data, i, mu, work):
+def slot_value(data, i, slot, labelings, by_parts, w, work):
     T = data.y_off[i + 1] - data.y_off[i]
+    begin = slot_offset(data, i, slot, labelings)
+    y = labelings[begin : begin + T]
+    trans = w[transition_offset(data) :]
+    value = 0.0
+    for t in range(T):
+        if by_parts:
+            score_part(data, i, t, y[t], w, work)
+        value += work.theta[t, y[t]]
+        if t > 0:
+            value += trans[y[t - 1] * data.n_labels + y[t]]
+    return value
+
+
+def difference(data, i, slot, other, labelings, work):
+    """Only positions and transitions in which the two labelings differ enter the direction."""
+    T = data.y_off[i + 1] - data.y_off[i]
+    begin = slot_offset(data, i, slot, labelings)
+    y = labelings[begin : begin + T]
+    begin = slot_offset(data, i, other, labelings)
+    z = labelings[begin : begin + T]
+    start_direction(data, i, work)
+    for t in range(T):
+        if y[t] != z[t]:
+            add_part(t, y[t], 1.0, work)
+            add_part(t, z[t], -1.0, work)
+        if t > 0 and (y[t] != z[t] or y[t - 1] != z[t - 1]):
+            add_part(T + y[t - 1], y[t], 1.0, work)
+            add_part(T + z[t - 1], z[t], -1.0, work)
+    end_direction(data, i, work)
+
+
+def start_direction(data, i, work):
+    work.size[0] = 0
+
+
+def add_average(data, i, s, mu, work):
+    """The average's parts are distinct and come first, so each is a new entry."""
     average = ChainAverage(*mu)
     start = average.start[i]
     for e in range(average.size[i]):
         row, label = average.row[start + e], average.label[start + e]
         work.row[e] = row
         work.label[e] = label
-        work.d[e] = -average.mass[start + e]
+        work.d[e] = s * average.mass[start + e]
         work.slot[row, label] = e
     work.size[0] = average.size[i]
-    add_part(0, work.y[0], work)
+
+
+def add_labeling(data, i, s, work):
+    T = data.y_off[i + 1] - data.y_off[i]
+    add_part(0, work.y[0], s, work)
     for t in range(1, T):
-        add_part(t, work.y[t], work)
-        add_part(T + work.y[t - 1], work.y[t], work)
-    for e in range(work.size[0]):
-        work.slot[work.row[e], work.label[e]] = -1
+        add_part(t, work.y[t], s, work)
+        add_part(T + work.y[t - 1], work.y[t], s, work)
 
 
-def add_part(row, label, work):
-    """Add 1 to the direction at one part."""
+def add_part(row, label, s, work):
+    """Add s to the direction at one part."""
     e = work.slot[row, label]
     if e < 0:
         e = work.size[0]
@@ -252,7 +340,12 @@ def add_part(row, label, work):
         work.label[e] = label
         work.d[e] = 0.0
         work.slot[row, label] = e
-    work.d[e] += 1.0
+    work.d[e] += s
+
+
+def end_direction(data, i, work):
+    for e in range(work.size[0]):
+        work.slot[work.row[e], work.label[e]] = -1
 
 
 def slope(data, i, w, work):

@@ -65,12 +65,17 @@ def load_truth(data: Any, i: int, work: Any) -> None:
     """Make the truth y_i the current labeling."""
 
 
-def load_labeling(data: Any, i: int, labelings: Any, work: Any) -> None:
-    """Make the labeling kept for block i in ``labelings`` the current one."""
+def load_labeling(data: Any, i: int, slot: int, labelings: Any, work: Any) -> None:
+    """Make the labeling kept for block i in ``slot`` of ``labelings`` the current one."""
 
 
-def keep_labeling(data: Any, i: int, work: Any, labelings: Any) -> None:
-    """Keep the current labeling as that of block i in ``labelings`` (see ``model.make_labelings``)."""
+def keep_labeling(data: Any, i: int, slot: int, work: Any, labelings: Any) -> None:
+    """Keep the current labeling in a slot of block i (``model.make_labelings(data, slots)`` makes the room)."""
+
+
+def same_labeling(data: Any, i: int, slot: int, labelings: Any, work: Any) -> bool:
+    """Whether the current labeling is the one kept in a slot."""
+    return False
 
 
 def loss(data: Any, i: int, work: Any) -> float:
@@ -78,8 +83,58 @@ def loss(data: Any, i: int, work: Any) -> float:
     return 0.0
 
 
-def direction(data: Any, i: int, mu: Any, work: Any) -> None:
-    """Write the direction ``d = z(y) - mu_i`` from the block's average to the current labeling y."""
+def labeling_value(data: Any, i: int, w: np.ndarray, work: Any) -> float:
+    """``theta_i'z(y)`` of the current labeling y."""
+    return 0.0
+
+
+def start_parts(data: Any, i: int, w: np.ndarray, work: Any) -> None:
+    """Begin with an unknown theta_i, of which only the needed parts will be computed."""
+
+
+def labeling_scores(data: Any, i: int, w: np.ndarray, work: Any) -> None:
+    """Compute theta_i, loss included, at the parts of the current labeling, where it is still unknown."""
+
+
+def direction_scores(data: Any, i: int, w: np.ndarray, work: Any) -> None:
+    """Compute theta_i, loss included, at the parts of the current direction, where it is still unknown."""
+
+
+def start_direction(data: Any, i: int, work: Any) -> None:
+    """``d = 0``."""
+
+
+def add_average(data: Any, i: int, s: float, mu: Any, work: Any) -> None:
+    """``d += s mu_i``; where used, it comes before the labelings."""
+
+
+def add_labeling(data: Any, i: int, s: float, work: Any) -> None:
+    """``d += s z(y)`` for the current labeling y."""
+
+
+def end_direction(data: Any, i: int, work: Any) -> None:
+    """The direction d is complete."""
+
+
+def slot_value(data: Any, i: int, slot: int, labelings: Any, by_parts: bool, w: np.ndarray, work: Any) -> float:
+    """``theta_i'z(y)`` of a kept labeling; with ``by_parts`` theta is computed where it is still unknown.
+
+    A model may bind a faster one of its own.
+    """
+    load_labeling(data, i, slot, labelings, work)
+    if by_parts:
+        labeling_scores(data, i, w, work)
+    return labeling_value(data, i, w, work)
+
+
+def difference(data: Any, i: int, slot: int, other: int, labelings: Any, work: Any) -> None:
+    """``d = z(y) - z(y')`` for the labelings kept in ``slot`` and ``other``. A model may bind a faster one."""
+    start_direction(data, i, work)
+    load_labeling(data, i, other, labelings, work)
+    add_labeling(data, i, -1.0, work)
+    load_labeling(data, i, slot, labelings, work)
+    add_labeling(data, i, 1.0, work)
+    end_direction(data, i, work)
 
 
 def slope(data: Any, i: int, w: np.ndarray, work: Any) -> float:
@@ -98,7 +153,7 @@ def reserve(data: Any, i: int, mu: Any, work: Any) -> bool:
 
 
 def advance(data: Any, i: int, gamma: float, work: Any, mu: Any) -> None:
-    """``mu_i += gamma d``."""
+    """``mu_i += gamma d``; d is ``z(y) - mu_i`` for a labeling y."""
 
 
 def apply(data: Any, i: int, s: float, work: Any, w: np.ndarray) -> None:
@@ -115,8 +170,18 @@ KERNEL_NAMES = (
     "load_truth",
     "load_labeling",
     "keep_labeling",
+    "same_labeling",
     "loss",
-    "direction",
+    "labeling_value",
+    "start_parts",
+    "labeling_scores",
+    "direction_scores",
+    "start_direction",
+    "add_average",
+    "add_labeling",
+    "end_direction",
+    "slot_value",
+    "difference",
     "slope",
     "sqnorm",
     "reserve",
@@ -128,10 +193,12 @@ KERNEL_NAMES = (
 def kernel_set(home: ModuleType | Mapping[str, Any], more: Mapping[str, Any], **options: Any) -> KernelSet:
     """The kernels found in a module (or mapping) by the names above, and ``more``; options of the KernelSet.
 
-    A missing one is an error, except ``reserve``, which models of fixed size do not need.
+    A missing one is an error, except those that have a sensible form here: ``reserve`` (models of fixed size need
+    none), ``slot_value`` and ``difference``.
     """
     found = vars(home) if isinstance(home, ModuleType) else home
-    bindings = {"reserve": reserve, **{name: found[name] for name in KERNEL_NAMES if name in found}, **more}
+    optional = {"reserve": reserve, "slot_value": slot_value, "difference": difference}
+    bindings = {**optional, **{name: found[name] for name in KERNEL_NAMES if name in found}, **more}
     missing = [name for name in KERNEL_NAMES if name not in bindings]
     if missing:
         raise ModelError(f"a kernel set needs {', '.join(missing)} (see bcfw.models.contract)")

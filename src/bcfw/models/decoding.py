@@ -16,4 +16,4 @@ def decode_pass(data_fields: Any, work_fields: Any, w: np.ndarray, loss_weight: 
     for i in range(data.y_off.shape[0] - 1):
         scores(data, i, w, loss_weight, work)
         argmax(data, i, w, work)
-        keep_labeling(data, i, work, labelings)
+        keep_labeling(data, i, 0, work, labelings)

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bcfw.models.labelings import load_labeling as labelings_load
+
 
 class FeatureWork(NamedTuple):
     """Scratch: the current labeling, its z and the current direction (both d + 1), and the loss weight of theta."""
@@ -52,10 +54,26 @@ def fill(data, i, work):
 def argmax(data, i, w, work):
     decode(data, i, w, work.loss_weight[0], current(data, i, work))
     fill(data, i, work)
+    return labeling_value(data, i, w, work)
+
+
+def labeling_value(data, i, w, work):
     value = work.loss_weight[0] * work.z[w.shape[0]]
     for j in range(w.shape[0]):
         value += w[j] * work.z[j]
     return value
+
+
+def start_parts(data, i, w, work):
+    work.loss_weight[0] = 1.0
+
+
+def labeling_scores(data, i, w, work):
+    """Theta is (w, 1): nothing to compute."""
+
+
+def direction_scores(data, i, w, work):
+    """Theta is (w, 1): nothing to compute."""
 
 
 def truth_value(data, i, w, work):
@@ -67,8 +85,8 @@ def load_truth(data, i, work):
     work.z[:] = 0.0
 
 
-def load_labeling(data, i, labelings, work):
-    work.y[: data.y_off[i + 1] - data.y_off[i]] = labelings[data.y_off[i] : data.y_off[i + 1]]
+def load_labeling(data, i, slot, labelings, work):
+    labelings_load(data, i, slot, labelings, work)
     fill(data, i, work)
 
 
@@ -76,10 +94,24 @@ def loss(data, i, work):
     return work.z[work.z.shape[0] - 1]
 
 
-def direction(data, i, mu, work):
+def start_direction(data, i, work):
+    for j in range(work.d.shape[0]):
+        work.d[j] = 0.0
+
+
+def add_average(data, i, s, mu, work):
     average = mu[0][i]
     for j in range(work.d.shape[0]):
-        work.d[j] = work.z[j] - average[j]
+        work.d[j] += s * average[j]
+
+
+def add_labeling(data, i, s, work):
+    for j in range(work.d.shape[0]):
+        work.d[j] += s * work.z[j]
+
+
+def end_direction(data, i, work):
+    """Nothing is left to do."""
 
 
 def slope(data, i, w, work):

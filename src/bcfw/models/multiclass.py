@@ -37,6 +37,7 @@ class Multiclass(KernelModel):
     """
 
     kernels = kernel_set(multiclass_kernels, {"Data": MulticlassData, "Work": MulticlassWork, **LABELING_KERNELS})
+    in_part_space = True
 
     def __init__(self, n_labels: int | None = None, cost: Any = None) -> None:
         self.n_labels = label_count(n_labels, "Multiclass")
@@ -86,6 +87,8 @@ class Multiclass(KernelModel):
             d=np.zeros(K),
             n_moved=np.zeros(1, np.int64),
             moved=np.zeros(K, np.int64),
+            stamp=np.zeros(K, np.int64),
+            tick=np.zeros(1, np.int64),
         )
 
     def initial_mu(self, data: MulticlassData) -> tuple[np.ndarray]:
@@ -96,19 +99,23 @@ class Multiclass(KernelModel):
 
     def output(self, data: MulticlassData, labelings: np.ndarray) -> np.ndarray:
         """Labels as one int array."""
-        return labelings
+        return labelings.astype(np.int64)
 
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y), (dim,): x in column y, zero elsewhere."""
         self._check_bound()
         out = np.zeros((int(self.n_features or 0), int(self.n_labels or 0)))
-        out[:, int(y)] = x.toarray().ravel() if sp.issparse(x) else np.asarray(x, dtype=np.float64).ravel()
+        row = x.toarray().ravel() if sp.issparse(x) else np.asarray(x, dtype=np.float64).ravel()
+        if len(row) != self.n_features:
+            raise InputError(f"Multiclass: x has {len(row)} features, expected {self.n_features}")
+        out[:, self._labels([y])[0]] = row
         return out.ravel()
 
     def loss(self, y_true: Any, y: Any) -> float:
         """cost[y_true, y]."""
         self._check_bound()
-        return float(self.cost[int(y_true), int(y)])
+        truth, label = self._labels([y_true, y])
+        return float(self.cost[truth, label])
 
     def _matrix(self, X: Any) -> Any:
         """X as one matrix: an array, a sparse matrix, or a list of vectors or sparse rows."""

@@ -37,13 +37,17 @@ class MulticlassData(NamedTuple):
 
 
 class MulticlassWork(NamedTuple):
-    """Scratch: (K,) scores, the current label, (K,) direction, how many and which labels it moves."""
+    """Scratch: (K,) scores, the current label, (K,) direction, how many and which labels it moves, and in which round
+    (K,) scores were computed.
+    """
 
     theta: np.ndarray
     y: np.ndarray
     d: np.ndarray
     n_moved: np.ndarray
     moved: np.ndarray
+    stamp: np.ndarray
+    tick: np.ndarray
 
 
 def scores(data, i, w, loss_weight, work):
@@ -66,20 +70,59 @@ def loss(data, i, work):
     return data.cost[data.y[i], work.y[0]]
 
 
-def direction(data, i, mu, work):
+def labeling_value(data, i, w, work):
+    return work.theta[work.y[0]]
+
+
+def start_parts(data, i, w, work):
+    work.tick[0] += 1
+
+
+def labeling_scores(data, i, w, work):
+    score_part(data, i, work.y[0], w, work)
+
+
+def direction_scores(data, i, w, work):
+    for j in range(work.n_moved[0]):
+        score_part(data, i, work.moved[j], w, work)
+
+
+def score_part(data, i, k, w, work):
+    """theta[k] with the loss, unless this round has computed it."""
+    if work.stamp[k] == work.tick[0]:
+        return
+    work.stamp[k] = work.tick[0]
+    K = data.n_labels
+    total = data.cost[data.y[i], k]
+    column = w[k:]
+    indices = data.indices[data.indptr[i] : data.indptr[i + 1]]
+    values = data.values[data.indptr[i] : data.indptr[i + 1]]
+    for j in range(indices.shape[0]):
+        total += values[j] * column[indices[j] * K]
+    work.theta[k] = total
+
+
+def start_direction(data, i, work):
+    for k in range(data.n_labels):
+        work.d[k] = 0.0
+
+
+def add_average(data, i, s, mu, work):
     average = mu[0][i]
-    chosen = work.y[0]
+    for k in range(data.n_labels):
+        work.d[k] += s * average[k]
+
+
+def add_labeling(data, i, s, work):
+    work.d[work.y[0]] += s
+
+
+def end_direction(data, i, work):
     count = 0
     for k in range(data.n_labels):
-        mass = average[k]
-        work.d[k] = -mass
-        if mass != 0.0 and k != chosen:
+        if work.d[k] != 0.0:
             work.moved[count] = k
             count += 1
-    work.d[chosen] += 1.0
-    if count > 0 or work.d[chosen] != 0.0:
-        work.moved[count] = chosen
-        count += 1
     work.n_moved[0] = count
 
 

@@ -3,8 +3,9 @@
 from bcfw.solvers.base import Solver
 from bcfw.solvers.batch import BatchFW
 from bcfw.solvers.bcfw import BCFW
+from bcfw.solvers.multiplane import MultiPlane
 
 #: Names that ``train(solver=...)`` takes besides an instance; common tests run over it.
-SOLVERS = {"bcfw": BCFW, "batch-fw": BatchFW}
+SOLVERS = {"bcfw": BCFW, "multi-plane": MultiPlane, "batch-fw": BatchFW}
 
-__all__ = ["BCFW", "SOLVERS", "BatchFW", "Solver"]
+__all__ = ["BCFW", "SOLVERS", "BatchFW", "MultiPlane", "Solver"]

@@ -23,6 +23,11 @@ class Outcome(NamedTuple):
 class Solver(Configurable):
     """Base class of all solvers; subclasses declare options and write :meth:`solve`."""
 
+    @property
+    def uses_store(self) -> bool:
+        """Whether labelings are kept."""
+        return False
+
     def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
         """Improve ``problem`` in place until ``run.status`` is set.
 

@@ -7,6 +7,7 @@ import numpy as np
 from bcfw.dual import DualProblem
 from bcfw.run import Run
 from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.loop import STALL
 from bcfw.solvers.passes import batch_oracle_pass, batch_step_pass, exact_step
 
 
@@ -24,23 +25,25 @@ class BatchFW(Solver):
 
     def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
         passes = 0
-        state, n = problem.state, problem.n_blocks
+        problem.close_store()
+        w, n = problem.state.w, problem.n_blocks
         labelings = problem.model.make_labelings(problem.data)
         while True:
-            hinge, losses, toward = np.zeros(n), np.zeros(n), np.zeros_like(state.w)
+            hinge, losses, toward = np.zeros(n), np.zeros(n), np.zeros_like(w)
             problem.sweep(batch_oracle_pass, problem.blocks, problem.lam, hinge, losses, toward, labelings)
             problem.oracle_calls += len(problem.blocks)
-            certificate = problem.weigh(state.w, float(state.ell.sum()), hinge)
+            certificate = problem.weigh(w, float(problem.state.ell.sum()), hinge)
             run.record(passes=passes, oracle_calls=problem.oracle_calls, **certificate._asdict())
             run.check_limits(passes)
             if run.status is not None:
-                return Outcome(state.w.copy(), certificate, passes)
-            gap = float(state.gap[problem.blocks].sum())
-            gamma = exact_step(gap, problem.lam * float(toward @ toward), 1.0)
-            if gamma == 0.0:
+                return Outcome(w.copy(), certificate, passes)
+            gap = float(problem.state.gap[problem.blocks].sum())
+            curvature = problem.lam * float(toward @ toward)
+            gamma = exact_step(gap, curvature, 1.0)
+            if gamma * gap - 0.5 * gamma * gamma * curvature < STALL * problem.worst_loss:
                 run.status = "stalled"
-                return Outcome(state.w.copy(), certificate, passes)
+                return Outcome(w.copy(), certificate, passes)
             problem.sweep(batch_step_pass, problem.blocks, gamma, losses, labelings)
-            state.w[:] += gamma * toward
+            w += gamma * toward
             passes += 1
-            run.after_pass(passes, state.w.copy)
+            run.after_pass(passes, w.copy)

@@ -1,0 +1,229 @@
+"""Templates on the labeling store: values of the kept corners, slots, folding, certificate and audit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bcfw.dual.gaps import ROUNDING, toward
+from bcfw.kernels import called
+from bcfw.models.contract import (
+    Data,
+    Work,
+    add_average,
+    add_labeling,
+    advance,
+    apply,
+    argmax,
+    direction_scores,
+    end_direction,
+    keep_labeling,
+    load_labeling,
+    load_truth,
+    loss,
+    reserve,
+    same_labeling,
+    scores,
+    slope,
+    slot_value,
+    start_direction,
+    start_parts,
+    truth_value,
+)
+from bcfw.records import NEEDS_ROOM, STOP, State, Store
+
+
+@called
+def corner_values(
+    data: Any, i: int, w: np.ndarray, by_parts: bool, state: Any, store: Any, work: Any, value: np.ndarray
+) -> float:
+    """Write ``value[s] = H_i(y_is; w)`` of every slot, and return the value of the rest (0 if it has no mass).
+
+    Theta is computed already, or with ``by_parts`` only where the labelings and the rest need it. Slot 0, the truth,
+    has value 0.
+    """
+    if by_parts:
+        start_parts(data, i, w, work)
+    for s in range(store.size[i]):
+        value[s] = slot_value(data, i, s, store.labels, by_parts, w, work)
+    truth = value[0]
+    for s in range(store.size[i]):
+        value[s] -= truth
+    if store.rest[i] == 0.0:
+        return 0.0
+    start_direction(data, i, work)
+    add_average(data, i, 1.0, state.mu, work)
+    end_direction(data, i, work)
+    if by_parts:
+        direction_scores(data, i, w, work)
+    return slope(data, i, w, work) - truth
+
+
+def average_value(i: int, store: Any, value: np.ndarray, value_rest: float) -> float:
+    """``sum_y alpha_i(y) H_i(y; w)``."""
+    total = store.rest[i] * value_rest
+    for s in range(store.size[i]):
+        total += store.alpha[i, s] * value[s]
+    return total
+
+
+@called
+def find_slot(data: Any, i: int, store: Any, work: Any) -> int:
+    """The slot of the current labeling, or -1."""
+    for s in range(store.size[i]):
+        if same_labeling(data, i, s, store.labels, work):
+            return s
+    return -1
+
+
+@called
+def claim_slot(data: Any, i: int, state: Any, store: Any, work: Any) -> int:
+    """A slot for the current labeling, which is kept in it with weight zero; -1 if the averages need more room.
+
+    Free slots first, then the labeling that was not used for longest among those without weight; when all have weight,
+    the lightest is folded into the rest: ``mu_i`` moves to it by its share of the joint mass, so w stays as it is.
+    """
+    capacity = store.alpha.shape[1]
+    slot = store.size[i]
+    if slot < capacity:
+        store.size[i] = slot + 1
+    else:
+        slot = 1
+        for s in range(2, capacity):
+            if store.alpha[i, s] < store.alpha[i, slot] or (
+                store.alpha[i, s] == store.alpha[i, slot] and store.used[i, s] < store.used[i, slot]
+            ):
+                slot = s
+        if store.alpha[i, slot] > 0.0:
+            keep_labeling(data, i, capacity, work, store.labels)
+            if not fold(data, i, slot, state, store, work):
+                return -1
+            load_labeling(data, i, capacity, store.labels, work)
+    keep_labeling(data, i, slot, work, store.labels)
+    store.alpha[i, slot] = 0.0
+    store.loss[i, slot] = loss(data, i, work)
+    return slot
+
+
+@called
+def fold(data: Any, i: int, slot: int, state: Any, store: Any, work: Any) -> bool:
+    """Move a labeling's weight into the rest; False if the averages need more room."""
+    load_labeling(data, i, slot, store.labels, work)
+    toward(data, i, state.mu, work)
+    if not reserve(data, i, state.mu, work):
+        return False
+    mass = store.alpha[i, slot]
+    joint = store.rest[i] + mass
+    advance(data, i, mass / joint, work, state.mu)
+    store.rest_loss[i] += mass / joint * (store.loss[i, slot] - store.rest_loss[i])
+    store.rest[i] = joint
+    store.alpha[i, slot] = 0.0
+    return True
+
+
+def remove_slot(data: Any, i: int, slot: int, store: Any, work: Any) -> None:
+    """Drop a labeling; the last one takes its slot."""
+    last = store.size[i] - 1
+    if slot < last:
+        load_labeling(data, i, last, store.labels, work)
+        keep_labeling(data, i, slot, work, store.labels)
+        store.alpha[i, slot] = store.alpha[i, last]
+        store.loss[i, slot] = store.loss[i, last]
+        store.used[i, slot] = store.used[i, last]
+    store.alpha[i, last] = 0.0
+    store.size[i] = last
+
+
+def prune_pass(data_fields: Any, work_fields: Any, state_fields: Any, store_fields: Any, oldest: int) -> None:
+    """Template: drop labelings without weight that the oracle last returned before round ``oldest``."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    store = Store(*store_fields)
+    for i in range(store.size.shape[0]):
+        for s in range(store.size[i] - 1, 0, -1):
+            if store.alpha[i, s] == 0.0 and store.used[i, s] < oldest:
+                remove_slot(data, i, s, store, work)
+
+
+def fill_store_pass(data_fields: Any, work_fields: Any, state_fields: Any, store_fields: Any) -> None:
+    """Template: the truth in slot 0 of every block."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    store = Store(*store_fields)
+    for i in range(store.size.shape[0]):
+        load_truth(data, i, work)
+        keep_labeling(data, i, 0, work, store.labels)
+        store.size[i] = 1
+
+
+def fold_pass(
+    data_fields: Any, work_fields: Any, state_fields: Any, order: np.ndarray, tally: np.ndarray, store_fields: Any
+) -> int:
+    """Template: fold every weight into the rest; returns how many blocks were done."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    store = Store(*store_fields)
+    for j in range(order.shape[0]):
+        i = order[j]
+        for s in range(store.size[i]):
+            if store.alpha[i, s] > 0.0 and not fold(data, i, s, state, store, work):
+                tally[STOP] = NEEDS_ROOM
+                return j
+    return order.shape[0]
+
+
+def store_gap_pass(
+    data_fields: Any,
+    work_fields: Any,
+    state_fields: Any,
+    w: np.ndarray,
+    blocks: np.ndarray,
+    hinge: np.ndarray,
+    store_fields: Any,
+    value: np.ndarray,
+) -> int:
+    """Template: hinge losses and block gaps of blocks whose mass is in the store; how many were done."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    store = Store(*store_fields)
+    for j in range(blocks.shape[0]):
+        i = blocks[j]
+        scores(data, i, w, 1.0, work)
+        hinge[i] = max(argmax(data, i, w, work) - truth_value(data, i, w, work), 0.0)
+        value_rest = corner_values(data, i, w, False, state, store, work, value)
+        average = average_value(i, store, value, value_rest)
+        state.gap[i] = state.weight[i] * (hinge[i] - average)
+        if not hinge[i] - average >= -ROUNDING * (1.0 + abs(hinge[i]) + abs(average)):
+            return j
+    return blocks.shape[0]
+
+
+def store_rebuild_pass(
+    data_fields: Any,
+    work_fields: Any,
+    state_fields: Any,
+    lam: float,
+    blocks: np.ndarray,
+    out: np.ndarray,
+    store_fields: Any,
+) -> None:
+    """Template: ``out += sum_i c_i/lam B_i (z(y_i) - rest_i mu_i - sum_s alpha_is z(y_is))``, which is w."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    store = Store(*store_fields)
+    for j in range(blocks.shape[0]):
+        i = blocks[j]
+        start_direction(data, i, work)
+        add_average(data, i, -store.rest[i], state.mu, work)
+        for s in range(store.size[i]):
+            if store.alpha[i, s] > 0.0:
+                load_labeling(data, i, s, store.labels, work)
+                add_labeling(data, i, -store.alpha[i, s], work)
+        load_truth(data, i, work)
+        add_labeling(data, i, 1.0, work)
+        end_direction(data, i, work)
+        apply(data, i, state.weight[i] / lam, work, out)

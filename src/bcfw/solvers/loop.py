@@ -1,0 +1,178 @@
+"""What the solvers of the BCFW family share: passes in short calls, averages, certificates and the point to return."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from bcfw.dual import Certificate, DualProblem
+from bcfw.kernels.trees import SCALE, make_tree
+from bcfw.records import AVERAGED_STEPS, CACHE_FIRST, CALLS, GAIN, TRACK_SIZE, Corners, Rule
+from bcfw.run import Run
+from bcfw.selection import SAMPLINGS, Sampling
+from bcfw.solvers.base import Outcome
+from bcfw.solvers.passes import fw_pass
+from bcfw.solvers.store_passes import store_pass
+
+#: A pass is cut into compiled calls of about this many seconds, so that limits and Ctrl-C are honoured soon.
+CALL_SECONDS = 0.1
+
+#: A full exact pass that gains less than this fraction of P(0) cannot make progress in floating point.
+STALL = 1e-15
+
+NO_TREE = np.zeros(0)
+
+
+class Loop:
+    """One run: counts oracle calls, takes certificates and knows the point to return.
+
+    Parameters
+    ----------
+    problem : DualProblem, with or without an open store
+    run : Run
+    tracks : int
+        Averages to keep: 0, 1, or 2 when passes over the store alone have one of their own.
+    decay_blocks : int
+        n for predefined steps, 0 for exact ones.
+    by_gap : bool
+        Whether blocks are drawn by their gaps, which certificates must then refresh.
+    """
+
+    def __init__(
+        self, problem: DualProblem, run: Run, tracks: int = 0, decay_blocks: int = 0, by_gap: bool = False
+    ) -> None:
+        self.problem = problem
+        self.run = run
+        self.rule = Rule(problem.lam, decay_blocks, np.zeros((tracks, problem.model.dim)), 0)
+        problem.tally[AVERAGED_STEPS:] = 0.0
+        self.by_gap = by_gap
+        self.calls = 0
+        self.cached_visits = 0
+        self.chunk = 1
+        self.certificate: Certificate | None = None
+        self.last_gap = problem.worst_loss
+        self._value = np.zeros(0 if problem.store is None else problem.store.alpha.shape[1])
+        self._visited = False
+
+    @property
+    def passes(self) -> float:
+        """Oracle calls of steps, divided by the number of blocks."""
+        return self.calls / len(self.problem.blocks)
+
+    @property
+    def effort(self) -> float:
+        """What ``max_passes`` limits: passes, or a twentieth of the visits if nearly all of them hit the cache."""
+        return max(self.calls, self.cached_visits / 20) / len(self.problem.blocks)
+
+    def one_pass(
+        self, sampling: Sampling, rng: np.random.Generator, corners: Corners | None = None, track: int = 0
+    ) -> float:
+        """As many visits as there are blocks, in calls of about CALL_SECONDS; returns the dual gain."""
+        problem, run = self.problem, self.run
+        order, tree = sampling.order(rng, problem.blocks), NO_TREE
+        if sampling.by_gap and self._visited and problem.state.gap.max() > 0.0:
+            # Before the first pass all gaps count as infinite: every block is visited once.
+            tree = make_tree(problem.state.gap, largest=sampling.largest)
+            order = rng.integers(SCALE, size=len(order))
+        self._visited = True
+        problem.tally[GAIN] = 0.0
+        self.certificate = None
+        position = 0
+        while position < len(order) and run.status is None:
+            allowed = np.ceil(run.max_passes * len(problem.blocks)) - self.calls
+            part = order[position : position + int(min(self.chunk, max(1, allowed)))]
+            before = time.perf_counter()
+            self._visit(part, tree, corners, track)
+            if time.perf_counter() - before < CALL_SECONDS / 2:
+                self.chunk *= 2
+            position += len(part)
+            if corners is not None and corners.source == CACHE_FIRST:
+                self.cached_visits += len(part)
+            if position < len(order):
+                run.check_limits(self.effort)
+        return float(problem.tally[GAIN])
+
+    def _visit(self, part: np.ndarray, tree: np.ndarray, corners: Corners | None, track: int) -> None:
+        problem = self.problem
+        problem.tally[CALLS] = 0.0
+        rule = tuple(self.rule._replace(track=track))
+        try:
+            if corners is None:
+                problem.sweep(fw_pass, part, rule, tree)
+            else:
+                assert problem.store is not None
+                problem.sweep(store_pass, part, rule, tree, tuple(problem.store), tuple(corners), self._value)
+        finally:
+            self.calls += int(problem.tally[CALLS])
+            problem.oracle_calls += int(problem.tally[CALLS])
+
+    def check_stall(self, gain: float, sampling: Sampling, exact: Corners | None) -> None:
+        """After a pass that gained nothing: ask the oracle about every block; if that gains nothing, it is the end."""
+        self.run.check_limits(self.effort)
+        least = STALL * self.problem.worst_loss
+        # An average still approaches iterates that no longer move.
+        if self.run.status is not None or gain >= least or len(self.rule.averages):
+            return
+        if sampling.visits_all and exact is None:
+            stalled = True
+        else:
+            stalled = self.one_pass(SAMPLINGS["cyclic"], np.random.default_rng(0), exact) < least
+        if self.run.status is None and stalled:
+            self.certify()
+            self.run.status = self.run.status or "stalled"
+
+    def averaged(self, track: int) -> tuple[np.ndarray, float] | None:
+        """The weighted average of a track's iterates, as w and ell; None before its first step."""
+        w, ell, tally = self.problem.state.w, float(self.problem.state.ell.sum()), self.problem.tally
+        place = AVERAGED_STEPS + track * TRACK_SIZE
+        s = tally[place]
+        if s == 0:
+            return None
+        share = 2.0 / (s * (s + 1.0))
+        return w - share * self.rule.averages[track], float(ell - share * tally[place + 1])
+
+    def point(self) -> tuple[np.ndarray, float]:
+        """The weights to return and their ell: the current ones, the average, or the best mixture of two averages."""
+        found = [self.averaged(track) for track in range(len(self.rule.averages))]
+        points = [one for one in found if one is not None]
+        if not points:
+            return self.problem.state.w, float(self.problem.state.ell.sum())
+        if len(points) == 1:
+            return points[0]
+        (w1, ell1), (w2, ell2) = points
+        towards = w2 - w1
+        curvature = self.problem.lam * float(towards @ towards)
+        slope = ell2 - ell1 - self.problem.lam * float(w1 @ towards)
+        t = float(np.clip(slope / curvature, 0.0, 1.0)) if curvature > 0.0 else float(slope > 0.0)
+        return w1 + t * towards, ell1 + t * (ell2 - ell1)
+
+    def weights(self) -> np.ndarray:
+        return np.array(self.point()[0])
+
+    def certify(self) -> None:
+        """Take a certificate at the point to return and record it."""
+        w, ell = self.point()
+        here = w is self.problem.state.w
+        self.certificate = self.problem.certificate() if here else self.problem.certify(w, ell)
+        if not here and self.by_gap:
+            self.problem.certificate()  # stale gaps of the iterate itself would mislead the draws for ever
+        self.last_gap = self.certificate.gap
+        self.run.record(
+            passes=self.passes,
+            oracle_calls=self.problem.oracle_calls,
+            primal=self.certificate.primal,
+            dual=self.certificate.dual,
+            gap=self.certificate.gap,
+        )
+
+    def finish(self) -> Outcome:
+        """Certify the returned point unless the latest certificate is already taken there."""
+        if self.certificate is None:
+            self.certify()
+        assert self.certificate is not None
+        outcome = Outcome(self.weights(), self.certificate, self.passes)
+        if len(self.rule.averages):
+            last = Outcome(self.problem.state.w.copy(), self.problem.certificate(), self.passes)
+            outcome = outcome._replace(last=last)
+        return outcome

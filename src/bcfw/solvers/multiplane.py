@@ -1,0 +1,122 @@
+"""Multi-plane block-coordinate Frank-Wolfe (multiplane-2015, Alg. 3), with pairwise steps if wanted."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import Any
+
+import numpy as np
+
+from bcfw.dual import DualProblem
+from bcfw.dual.store import prune_pass
+from bcfw.errors import OptionError
+from bcfw.options import Choice, Count, CountOr, Flag, Positive
+from bcfw.records import FW, ORACLE, PAIRWISE, STORE_ONLY, Corners
+from bcfw.run import Run
+from bcfw.selection import SAMPLINGS
+from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.loop import Loop
+
+#: With passes="auto", the most passes over the store after one exact pass.
+MOST_STORE_PASSES = 1000
+
+
+class MultiPlane(Solver):
+    """Multi-plane BCFW: after each pass of the oracle, passes over the labelings that it has returned so far.
+
+    A visit without oracle computes scores only at the parts that the block's stored labelings use, which is far cheaper
+    than a call; so more of what a call has found is used.
+
+    Parameters
+    ----------
+    step : "pairwise" or "fw"
+        Steps between two stored labelings, or from the whole block to one (as in the paper).
+    passes : "auto" or int
+        Passes over the store after each exact pass: a number, or as long as the last one gained more dual per unit of
+        time than the iteration so far (at least one).
+    clock : "wall" or "count"
+        What "auto" reads: the clock, or fixed costs (a visit without oracle costs ``store_cost`` visits with it), which
+        makes runs reproducible.
+    store_cost : float
+    sampling : "permuted", "uniform", "cyclic", "gap" or "max-gap"
+        Order of the exact passes; passes over the store are permuted.
+    inactive : int
+        Labelings without weight that the oracle has not returned for so many iterations are forgotten.
+    max_labelings : int
+        Labelings kept per block.
+    averaging : bool
+        Return the best mixture of the averages after exact steps and after steps without oracle.
+    gap_every : int
+        Iterations between certificates.
+
+    Examples
+    --------
+    >>> import bcfw
+    >>> bcfw.solvers.MultiPlane(step="fw", passes=10)
+    MultiPlane(step='fw', passes=10)
+    """
+
+    step: Any = Choice("pairwise", "fw")
+    passes: Any = CountOr("auto")
+    clock: Any = Choice("wall", "count")
+    store_cost: Any = Positive(0.2)
+    sampling: Any = Choice(*SAMPLINGS)
+    inactive: Any = Count(10)
+    max_labelings: Any = Count(50)
+    averaging: Any = Flag(False)
+    gap_every: Any = Count(5)
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        if SAMPLINGS[self.sampling].largest and self.averaging:
+            raise OptionError("MultiPlane: averaging=True does not go with sampling='max-gap'; use 'gap'")
+        if self.max_labelings < 2:
+            raise OptionError("MultiPlane: max_labelings must be at least 2, the truth and one more")
+
+    @property
+    def uses_store(self) -> bool:
+        return True
+
+    def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
+        problem.open_store(self.max_labelings, active=self.step == "pairwise")
+        loop = Loop(problem, run, tracks=2 * int(self.averaging), by_gap=SAMPLINGS[self.sampling].by_gap)
+        loop.certify()
+        for number in itertools.count(1):
+            run.check_limits(loop.effort)
+            if run.status is not None:
+                break
+            gain = self._iteration(loop, rng, number)
+            loop.check_stall(gain, SAMPLINGS[self.sampling], self._corners(ORACLE, number))
+            assert problem.store is not None
+            problem.call(prune_pass, tuple(problem.store), number - self.inactive)
+            if run.status is None and number % self.gap_every == 0:
+                loop.certify()
+            run.after_pass(loop.passes, loop.weights)
+        return loop.finish()
+
+    def _iteration(self, loop: Loop, rng: np.random.Generator, number: int) -> float:
+        """One exact pass and the passes over the store that pay; returns the dual gain."""
+        start = time.perf_counter()
+        total = loop.one_pass(SAMPLINGS[self.sampling], rng, self._corners(ORACLE, number))
+        spent = self._cost(start, 1.0)
+        most = MOST_STORE_PASSES if self.passes == "auto" else self.passes
+        for _ in range(most):
+            loop.run.check_limits(loop.effort)
+            if loop.run.status is not None:
+                break
+            start = time.perf_counter()
+            gain = loop.one_pass(SAMPLINGS["permuted"], rng, self._corners(STORE_ONLY, number), track=1)
+            cost = self._cost(start, self.store_cost)
+            total += gain
+            spent += cost
+            if self.passes == "auto" and gain * spent <= total * cost:
+                break
+        return total
+
+    def _cost(self, start: float, fixed: float) -> float:
+        return time.perf_counter() - start if self.clock == "wall" else float(fixed)
+
+    def _corners(self, source: int, number: int) -> Corners:
+        step = PAIRWISE if self.step == "pairwise" else FW
+        return Corners(step=step, by_gain=0, source=source, cache_share=0.0, cache_floor=0.0, round=number)

@@ -1,0 +1,355 @@
+"""Template of the pass over the labeling store: pairwise, away and cached steps (gaps-2016; multiplane-2015)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bcfw.dual.gaps import ROUNDING, toward
+from bcfw.dual.store import average_value, claim_slot, corner_values, find_slot
+from bcfw.kernels import called
+from bcfw.kernels.trees import next_block, set_value
+from bcfw.models.contract import (
+    Data,
+    Work,
+    add_average,
+    add_labeling,
+    advance,
+    argmax,
+    difference,
+    end_direction,
+    load_labeling,
+    load_truth,
+    reserve,
+    scores,
+    sqnorm,
+    start_direction,
+    truth_value,
+)
+from bcfw.records import (
+    AWAY,
+    BEST,
+    BLOCK,
+    CACHE_FIRST,
+    CALLS,
+    FW,
+    NEEDS_ROOM,
+    NOT_MAXIMAL,
+    ORACLE,
+    STOP,
+    STORE_ONLY,
+    Corners,
+    Rule,
+    State,
+    Store,
+)
+from bcfw.solvers.passes import exact_step, line_search, move
+
+#: The rest of a block, where a slot is expected.
+REST = -1
+
+
+def store_pass(
+    data_fields: Any,
+    work_fields: Any,
+    state_fields: Any,
+    order: np.ndarray,
+    tally: np.ndarray,
+    rule_fields: Any,
+    tree: np.ndarray,
+    store_fields: Any,
+    corners_fields: Any,
+    value: np.ndarray,
+) -> int:
+    """Template: one visit of each block of ``order``, or drawn from ``tree``: find a corner, step towards it.
+
+    Returns
+    -------
+    int
+        How many blocks were done; ``tally[STOP]`` says why not all, ``tally[BLOCK]`` where it stopped.
+    """
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    rule = Rule(*rule_fields)
+    store = Store(*store_fields)
+    corners = Corners(*corners_fields)
+    for j in range(order.shape[0]):
+        i = next_block(tree, order[j])
+        tally[BLOCK] = i
+        hit = False
+        best = -1
+        value_rest = 0.0
+        if corners.source != ORACLE:
+            value_rest = corner_values(data, i, state.w, True, state, store, work, value)
+            best = best_slot(i, store, value)
+            hit = corners.source == STORE_ONLY
+            if corners.source == CACHE_FIRST:
+                gap = state.weight[i] * (value[best] - average_value(i, store, value, value_rest))
+                hit = gap > 0.0 and gap >= max(corners.cache_share * state.gap[i], corners.cache_floor)
+        if not hit:
+            scores(data, i, state.w, 1.0, work)
+            hinge = argmax(data, i, state.w, work) - truth_value(data, i, state.w, work)
+            if hinge < 0.0:
+                load_truth(data, i, work)
+                hinge = 0.0
+            best = find_slot(data, i, store, work)
+            if best < 0:
+                best = claim_slot(data, i, state, store, work)
+            if best < 0:
+                tally[STOP] = NEEDS_ROOM
+                return j
+            value_rest = corner_values(data, i, state.w, False, state, store, work, value)
+            average = average_value(i, store, value, value_rest)
+            state.gap[i] = state.weight[i] * (hinge - average)
+            if not hinge - average >= -ROUNDING * (1.0 + abs(hinge) + abs(average)):
+                tally[STOP] = NOT_MAXIMAL
+                return j
+            store.used[i, best] = corners.round
+        if not take_step(data, i, best, value_rest, state, store, work, rule, corners, tally, value):
+            tally[STOP] = NEEDS_ROOM
+            return j
+        if not hit:  # only now: a visit that is repeated must find everything as it was
+            set_value(tree, i, state.gap[i])
+            tally[CALLS] += 1.0
+    return order.shape[0]
+
+
+def best_slot(i: int, store: Any, value: np.ndarray) -> int:
+    best = 0
+    for s in range(1, store.size[i]):
+        if value[s] > value[best]:
+            best = s
+    return best
+
+
+@called
+def take_step(
+    data: Any,
+    i: int,
+    best: int,
+    value_rest: float,
+    state: Any,
+    store: Any,
+    work: Any,
+    rule: Any,
+    corners: Any,
+    tally: np.ndarray,
+    value: np.ndarray,
+) -> bool:
+    """Step towards slot ``best`` in the chosen way; False if the averages need more room first."""
+    average = average_value(i, store, value, value_rest)
+    if corners.step == FW:
+        return fw_step(data, i, best, value[best] - average, state, store, work, rule, tally)
+    away = away_slot(data, i, best, value_rest, state, store, work, rule, corners, value)
+    worst = value_rest if away == REST else value[away]
+    if corners.step == AWAY and value[best] - average < average - worst:
+        away_step(data, i, away, average - worst, state, store, work, rule, tally)
+        return True
+    blend = corners.step == AWAY
+    if corners.step == BEST:
+        pair = gain(data, i, best, away, value[best] - worst, mass(i, store, away), state, store, work, rule)
+        whole = gain_of_fw(data, i, best, value[best] - average, state, store, work, rule)
+        blend = whole > pair
+    if blend:
+        blend_step(data, i, best, value[best] - average, state, store, work, rule, tally)
+    else:
+        pairwise_step(data, i, best, away, value[best] - worst, state, store, work, rule, tally)
+    return True
+
+
+def mass(i: int, store: Any, slot: int) -> float:
+    return store.rest[i] if slot == REST else store.alpha[i, slot]
+
+
+@called
+def away_slot(
+    data: Any,
+    i: int,
+    best: int,
+    value_rest: float,
+    state: Any,
+    store: Any,
+    work: Any,
+    rule: Any,
+    corners: Any,
+    value: np.ndarray,
+) -> int:
+    """The active corner to leave: of the smallest value, or (FASOLE) whose pairwise step gains most."""
+    chosen = REST
+    top = -np.inf
+    if store.rest[i] > 0.0:
+        top = -value_rest
+        if corners.by_gain == 1:
+            top = gain(data, i, best, REST, value[best] - value_rest, store.rest[i], state, store, work, rule)
+    for s in range(store.size[i]):
+        if store.alpha[i, s] > 0.0:
+            merit = -value[s]
+            if corners.by_gain == 1:
+                merit = gain(data, i, best, s, value[best] - value[s], store.alpha[i, s], state, store, work, rule)
+            if merit > top:
+                top = merit
+                chosen = s
+    return chosen
+
+
+def gain(
+    data: Any, i: int, best: int, away: int, rise: float, bound: float, state: Any, store: Any, work: Any, rule: Any
+) -> float:
+    """Dual gain of the pairwise step from ``away`` to ``best``."""
+    pair_direction(data, i, best, away, state, store, work)
+    return gain_along(data, i, rise, bound, state, work, rule)
+
+
+def gain_of_fw(data: Any, i: int, best: int, rise: float, state: Any, store: Any, work: Any, rule: Any) -> float:
+    """Dual gain of the Frank-Wolfe step to ``best``."""
+    blend_direction(data, i, best, 1.0, state, store, work)
+    return gain_along(data, i, rise, 1.0, state, work, rule)
+
+
+@called
+def gain_along(data: Any, i: int, rise: float, bound: float, state: Any, work: Any, rule: Any) -> float:
+    curvature = state.weight[i] * state.weight[i] / rule.lam * sqnorm(data, i, work)
+    gamma = exact_step(state.weight[i] * rise, curvature, bound)
+    return gamma * state.weight[i] * rise - 0.5 * gamma * gamma * curvature
+
+
+@called
+def pair_direction(data: Any, i: int, best: int, away: int, state: Any, store: Any, work: Any) -> None:
+    """``d = z(best) - z(away)``."""
+    if away == REST:
+        load_labeling(data, i, best, store.labels, work)
+        toward(data, i, state.mu, work)
+    else:
+        difference(data, i, best, away, store.labels, work)
+
+
+@called
+def blend_direction(data: Any, i: int, slot: int, sign: float, state: Any, store: Any, work: Any) -> None:
+    """``d = sign (z(slot) - average of the block)``."""
+    start_direction(data, i, work)
+    if store.rest[i] > 0.0:
+        add_average(data, i, -sign * store.rest[i], state.mu, work)
+    for s in range(store.size[i]):
+        if store.alpha[i, s] > 0.0:
+            load_labeling(data, i, s, store.labels, work)
+            add_labeling(data, i, -sign * store.alpha[i, s], work)
+    load_labeling(data, i, slot, store.labels, work)
+    add_labeling(data, i, sign, work)
+    end_direction(data, i, work)
+
+
+@called
+def search(data: Any, i: int, gap: float, bound: float, state: Any, work: Any, rule: Any, tally: np.ndarray) -> float:
+    """The line search, compiled once for all kinds of steps."""
+    return line_search(data, i, gap, bound, state, work, rule, tally)
+
+
+@called
+def settle(data: Any, i: int, gamma: float, change: float, state: Any, work: Any, rule: Any, tally: np.ndarray) -> None:
+    """The move of w and ell, compiled once for all kinds of steps."""
+    move(data, i, gamma, change, state, work, rule, tally)
+
+
+@called
+def fw_step(
+    data: Any, i: int, best: int, rise: float, state: Any, store: Any, work: Any, rule: Any, tally: np.ndarray
+) -> bool:
+    """Frank-Wolfe step of a block whose whole mass is in the rest; False if that needs more room."""
+    load_labeling(data, i, best, store.labels, work)
+    toward(data, i, state.mu, work)
+    if not reserve(data, i, state.mu, work):
+        return False
+    gamma = search(data, i, state.weight[i] * rise, 1.0, state, work, rule, tally)
+    change = gamma * (state.weight[i] * store.loss[i, best] - state.ell[i])
+    if gamma > 0.0:
+        advance(data, i, gamma, work, state.mu)
+        store.rest_loss[i] += gamma * (store.loss[i, best] - store.rest_loss[i])
+    settle(data, i, gamma, change, state, work, rule, tally)
+    return True
+
+
+@called
+def pairwise_step(
+    data: Any,
+    i: int,
+    best: int,
+    away: int,
+    rise: float,
+    state: Any,
+    store: Any,
+    work: Any,
+    rule: Any,
+    tally: np.ndarray,
+) -> None:
+    """Move mass from ``away`` to ``best`` (gaps-2016, Alg. 3)."""
+    gamma = 0.0
+    left = store.rest_loss[i] if away == REST else store.loss[i, away]
+    if best != away and rise > 0.0:
+        pair_direction(data, i, best, away, state, store, work)
+        bound = mass(i, store, away)
+        gamma = search(data, i, state.weight[i] * rise, bound, state, work, rule, tally)
+        remaining = 0.0 if gamma >= bound else bound - gamma
+        if away == REST:
+            store.rest[i] = remaining
+        else:
+            store.alpha[i, away] = remaining
+        store.alpha[i, best] += gamma
+    change = gamma * state.weight[i] * (store.loss[i, best] - left)
+    settle(data, i, gamma, change, state, work, rule, tally)
+
+
+@called
+def blend_step(
+    data: Any, i: int, best: int, rise: float, state: Any, store: Any, work: Any, rule: Any, tally: np.ndarray
+) -> None:
+    """Frank-Wolfe step of a block whose mass is on labelings: all weights shrink, ``best`` gains."""
+    blend_direction(data, i, best, 1.0, state, store, work)
+    gamma = search(data, i, state.weight[i] * rise, 1.0, state, work, rule, tally)
+    if gamma > 0.0:
+        for s in range(store.size[i]):
+            store.alpha[i, s] *= 1.0 - gamma
+        store.rest[i] *= 1.0 - gamma
+        store.alpha[i, best] += gamma
+    change = gamma * (state.weight[i] * store.loss[i, best] - state.ell[i])
+    settle(data, i, gamma, change, state, work, rule, tally)
+
+
+@called
+def away_step(
+    data: Any, i: int, away: int, rise: float, state: Any, store: Any, work: Any, rule: Any, tally: np.ndarray
+) -> None:
+    """Move away from an active corner (gaps-2016, Alg. 4): its weight shrinks, all others grow."""
+    held = mass(i, store, away)
+    gamma = 0.0
+    left = store.rest_loss[i] if away == REST else store.loss[i, away]
+    if held < 1.0:
+        if away == REST:
+            rest_away_direction(data, i, state, store, work)
+        else:
+            blend_direction(data, i, away, -1.0, state, store, work)
+        bound = held / (1.0 - held)
+        gamma = search(data, i, state.weight[i] * rise, bound, state, work, rule, tally)
+        for s in range(store.size[i]):
+            store.alpha[i, s] *= 1.0 + gamma
+        store.rest[i] *= 1.0 + gamma
+        remaining = 0.0 if gamma >= bound else held * (1.0 + gamma) - gamma
+        if away == REST:
+            store.rest[i] = remaining
+        else:
+            store.alpha[i, away] = remaining
+    change = gamma * (state.ell[i] - state.weight[i] * left)
+    settle(data, i, gamma, change, state, work, rule, tally)
+
+
+@called
+def rest_away_direction(data: Any, i: int, state: Any, store: Any, work: Any) -> None:
+    """``d = average of the block - mu_i``."""
+    start_direction(data, i, work)
+    add_average(data, i, store.rest[i] - 1.0, state.mu, work)
+    for s in range(store.size[i]):
+        if store.alpha[i, s] > 0.0:
+            load_labeling(data, i, s, store.labels, work)
+            add_labeling(data, i, store.alpha[i, s], work)
+    end_direction(data, i, work)

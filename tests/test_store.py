@@ -1,0 +1,146 @@
+"""The labeling store: weights stay a probability vector, the rest takes what does not fit; trees draw by gaps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bcfw
+from bcfw.kernels.specialise import KernelSet
+from bcfw.kernels.trees import SCALE, make_tree, next_block, set_value
+from bcfw.run import Run
+from bcfw.solvers import BCFW, MultiPlane
+from problems import CASES
+
+STORE_SOLVERS = [
+    BCFW(step="pairwise", sampling="gap", cache="gap"),
+    BCFW(step="away", sampling="uniform"),
+    BCFW(step="best", cache="gap"),
+    MultiPlane(clock="count"),
+]
+
+
+def run_passes(problem, solver, passes):
+    return solver.solve(problem, Run(0.0, passes), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("solver", STORE_SOLVERS, ids=repr)
+def test_weights_stay_a_probability_vector_over_many_steps(solver):
+    problem = CASES["multiclass-wide"].problem(lam=0.01)
+    while problem.tally[0] < 1e5:
+        before = problem.tally[0]
+        run_passes(problem, solver, 500)
+        if problem.tally[0] == before:
+            break
+        problem.state.w[:] *= 1.0 + 1e-3 * np.sin(before)  # keeps the steps from dying out
+        problem.rebuild()
+    store = problem.store
+    mass = store.rest + store.alpha.sum(axis=1)
+    np.testing.assert_allclose(mass, 1.0, rtol=0, atol=1e-12)
+    assert store.alpha.min() >= 0.0
+    assert store.rest.min() >= 0.0
+
+
+@pytest.mark.parametrize("step", ["pairwise", "away", "best"])
+@pytest.mark.parametrize("name", ["chain-cost", "multiclass-wide", "dense-features", "user-compiled"])
+def test_a_full_store_folds_into_the_rest_and_still_converges(name, step):
+    case = CASES[name]
+    problem = case.problem()
+    outcome = run_passes(problem, BCFW(step=step, max_labelings=2, sampling="gap"), 400)
+    assert problem.store.rest.max() > 0.0, "two slots were enough: the case does not test what it should"
+    np.testing.assert_allclose(problem.store.rest + problem.store.alpha.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    deviation = problem.audit()
+    assert max(deviation.values()) < 1e-9
+    best = case.enumerated().optimum.primal
+    assert outcome.certificate.dual <= best + 1e-9
+    assert outcome.certificate.primal - best <= outcome.certificate.gap + 1e-9
+    assert outcome.certificate.gap < 0.05
+
+
+@pytest.mark.parametrize("name", ["chain-cost", "multiclass-cost", "sparse-features", "user-compiled"])
+def test_closing_the_store_keeps_the_point(name):
+    problem = CASES[name].problem()
+    run_passes(problem, BCFW(step="pairwise"), 5)
+    w, ell, before = problem.state.w.copy(), problem.state.ell.copy(), problem.certificate()
+    problem.close_store()
+    np.testing.assert_array_equal(problem.state.w, w)
+    np.testing.assert_array_equal(problem.state.ell, ell)
+    np.testing.assert_allclose(problem.certificate(), before, rtol=0, atol=1e-12)
+    assert max(problem.audit().values()) < 1e-12
+
+
+def test_the_truth_never_leaves_its_slot_and_unused_labelings_do():
+    case = CASES["chain-cost"]
+    problem = case.problem()
+    run_passes(problem, MultiPlane(clock="count", inactive=1), 30)
+    store = problem.store
+    slots = store.labels.shape[0] // len(problem.data.y)
+    for i, truth in enumerate(case.y):
+        start = slots * problem.data.y_off[i]
+        np.testing.assert_array_equal(store.labels[start : start + len(truth)], truth)
+        idle = (store.alpha[i, 1 : store.size[i]] == 0.0) & (store.used[i, 1 : store.size[i]] < store.used.max() - 2)
+        assert not idle.any()
+
+
+def test_cache_and_store_need_fewer_calls():
+    case = CASES["chain-wide"]
+    plain = case.train(solver=BCFW(), tol=0.02, max_passes=5000)
+    cached = case.train(solver=BCFW(step="pairwise", sampling="gap", cache="gap"), tol=0.02, max_passes=5000)
+    planes = case.train(solver=MultiPlane(clock="count"), tol=0.02, max_passes=5000)
+    assert cached.n_passes < plain.n_passes
+    assert planes.n_passes < plain.n_passes
+
+
+def test_count_clock_is_reproducible():
+    case = CASES["chain-cost"]
+    first, second = (case.few_passes(7, solver=MultiPlane(clock="count")) for _ in range(2))
+    np.testing.assert_array_equal(first.w, second.w)
+
+
+@given(values=st.lists(st.floats(0, 1), min_size=1, max_size=40), number=st.integers(0, SCALE - 1))
+def test_tree_draws_in_proportion(values, number):
+    tree = make_tree(np.array(values), largest=False)
+    total = tree[1]
+    assert total == pytest.approx(sum(values))
+    i = next_block(tree, number)
+    if total > 0:
+        assert values[i] > 0
+        sums = np.concatenate([[0.0], np.cumsum(values)])
+        assert sums[i] - 1e-9 <= total * number / SCALE <= sums[i + 1] + 1e-9
+
+
+@given(
+    values=st.lists(st.floats(0, 1), min_size=1, max_size=40),
+    changes=st.lists(st.tuples(st.integers(0, 39), st.floats(-1, 1))),
+)
+def test_tree_follows_changes(values, changes):
+    current = np.array(values)
+    trees = {largest: make_tree(current, largest) for largest in (False, True)}
+    for place, value in changes:
+        place %= len(current)
+        current[place] = max(value, 0.0)
+        for tree in trees.values():
+            set_value(tree, place, value)
+    assert trees[False][1] == pytest.approx(current.sum(), abs=1e-12)
+    assert trees[True][1] == current.max()
+    assert current[next_block(trees[True], 0)] == current.max()
+
+
+def test_tree_is_the_same_compiled():
+    kernels = KernelSet({})
+    tree = make_tree(np.random.default_rng(0).random(9), largest=False)
+    for number in np.random.default_rng(1).integers(SCALE, size=50):
+        assert kernels.entry(next_block)(tree, number) == next_block(tree, number)
+
+
+def test_warm_start_across_kinds_of_solvers():
+    case = CASES["chain-cost"]
+    first = case.few_passes(5, solver=BCFW(step="pairwise"))
+    second = case.few_passes(5, solver=BCFW(), warm_start=first)
+    third = case.few_passes(5, solver=MultiPlane(clock="count"), warm_start=second)
+    assert first.dual <= second.dual + 1e-12
+    assert second.dual <= third.dual + 1e-12
+    assert second.history["dual"][0] == pytest.approx(first.dual, abs=1e-12)
+    assert isinstance(third, bcfw.Result)
