@@ -177,6 +177,12 @@ def test_part_of_a_pass_is_a_limit_too():
     assert 0 < result.n_passes <= 1 / len(case.y)
 
 
+def test_long_runs_of_short_passes():
+    """Calls grow with the speed of a pass, but never beyond a pass."""
+    result = CASES["multiclass-cost"].few_passes(1500, solver=bcfw.solvers.BCFW(gap_every=500))
+    assert result.n_passes == 1500
+
+
 def test_infinite_max_passes_leaves_the_other_limits(solver):
     result = CASES["multiclass-cost"].train(solver=solver, tol=0.1, max_passes=np.inf)
     assert result.status == "converged"

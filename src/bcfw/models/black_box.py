@@ -1,7 +1,7 @@
 """Kernels of black-box models: the same contract, interpreted.
 
-Here ``B_i = I`` and ``z(y) = phi(x_i, y) - phi(x_i, y_i)``. Theta is then ``(w, 1)`` on the
-pair (features, loss), so a block's average is a vector and an averaged loss.
+Here ``B_i = I`` and ``z(y) = phi(x_i, y)``. Theta is then ``(w, 1)`` on the pair (features, loss), so a block's average
+is a vector and an averaged loss.
 """
 
 from __future__ import annotations
@@ -62,8 +62,7 @@ def not_finite(i: int) -> OracleError:
 
 
 def initial_mu(data: BlackBoxData) -> tuple[Any, ...]:
-    zero = data.vectors.zero()
-    return [zero] * len(data.truths), np.zeros(len(data.truths))
+    return list(data.truths), np.zeros(len(data.truths))
 
 
 def scores(data, i, w, loss_weight, work):
@@ -81,8 +80,7 @@ def argmax(data, i, w, work):
         raise OracleError(f"example {i}: {type(error).__name__} in the oracle or loss: {error}", i) from error
     if not 0.0 <= now.loss < math.inf:
         raise OracleError(f"example {i}: loss(y_true, y) = {now.loss} on the oracle's output; it must be >= 0", i)
-    phi = read_features(model, data.vectors, x, y, i)
-    now.z = data.vectors.combine(phi, -1.0, data.truths[i])
+    now.z = read_features(model, data.vectors, x, y, i)
     value = now.loss + data.vectors.products(now.z, w)[0]
     if not math.isfinite(value):
         raise not_finite(i)
@@ -90,11 +88,11 @@ def argmax(data, i, w, work):
 
 
 def truth_value(data, i, w, work):
-    return 0.0
+    return data.vectors.products(data.truths[i], w)[0]
 
 
 def load_truth(data, i, work):
-    work.now.z, work.now.loss = data.vectors.zero(), 0.0
+    work.now.z, work.now.loss = data.truths[i], 0.0
 
 
 def load_labeling(data, i, slot, labelings, work):

@@ -85,7 +85,7 @@ class Loop:
             before = time.perf_counter()
             self._visit(part, tree, corners, track)
             if time.perf_counter() - before < CALL_SECONDS / 2:
-                self.chunk *= 2
+                self.chunk = min(2 * self.chunk, len(order))
             position += len(part)
             if corners is not None and corners.source == CACHE_FIRST:
                 self.cached_visits += len(part)
