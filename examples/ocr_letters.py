@@ -16,7 +16,7 @@ import bcfw
 
 LAMBDAS = (0.03, 0.01, 0.003, 0.001, 0.0003)
 VALIDATION_FOLD = 9
-OPTIONS = {"tol": 0.02, "max_passes": 200, "n_jobs": -1}
+OPTIONS = {"tol": 0.02, "solver": bcfw.solvers.MultiPlane(passes=10), "n_jobs": -1}
 
 
 def main() -> None:
