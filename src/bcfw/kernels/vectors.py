@@ -21,6 +21,20 @@ def dense_combine(a, s, b, out):
         out[j] = a[j] + s * b[j]
 
 
+def dense_between(a, b, w):
+    """Return <a - b, w>."""
+    total = 0.0
+    for j in range(a.shape[0]):
+        total += (a[j] - b[j]) * w[j]
+    return total
+
+
+def dense_direct(a, s, b, w, out):
+    """Write d = a + s b and return <d, w> and <d, d>."""
+    dense_combine(a, s, b, out)
+    return dense_products(out, w)
+
+
 def dense_products(a, w):
     """Return <a, w> and <a, a>."""
     along = 0.0
@@ -67,6 +81,18 @@ def sparse_combine(a_index, a_value, s, b_index, b_value, index, value):
     return count
 
 
+def sparse_between(a_index, a_value, b_index, b_value, w):
+    """Return <a - b, w>."""
+    return sparse_products(a_index, a_value, w)[0] - sparse_products(b_index, b_value, w)[0]
+
+
+def sparse_direct(a_index, a_value, s, b_index, b_value, w, index, value):
+    """Write d = a + s b; return its number of entries, <d, w> and <d, d>."""
+    count = sparse_combine(a_index, a_value, s, b_index, b_value, index, value)
+    along, square = sparse_products(index[:count], value[:count], w)
+    return count, along, square
+
+
 def sparse_products(index, value, w):
     """Return <a, w> and <a, a>."""
     along = 0.0
@@ -88,6 +114,9 @@ class DenseVectors:
     def __init__(self, dim: int) -> None:
         self.dim = dim
         self._combine = entry(dense_combine)
+        self._direct = entry(dense_direct)
+        #: ``between(a, b, w)`` = <a - b, w>
+        self.between = entry(dense_between)
         #: ``products(a, w)`` = (<a, w>, <a, a>); ``add_to(w, s, a)``: w += s a.
         self.products = entry(dense_products)
         self.add_to = entry(dense_add)
@@ -108,6 +137,12 @@ class DenseVectors:
         out = np.empty(self.dim)
         self._combine(a, s, b, out)
         return out
+
+    def direct(self, a: np.ndarray, s: float, b: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """Return d = a + s b, <d, w> and <d, d>."""
+        out = np.empty(self.dim)
+        along, square = self._direct(a, s, b, w, out)
+        return out, along, square
 
     def sqnorm(self, a: np.ndarray) -> float:
         """Return <a, a>."""
@@ -134,6 +169,8 @@ class SparseVectors:
         self.dim = dim
         self._read = entry(sparse_read)
         self._combine = entry(sparse_combine)
+        self._direct = entry(sparse_direct)
+        self._between = entry(sparse_between)
         self._products = entry(sparse_products)
         self._squares = entry(dense_products)
         self._add = entry(sparse_add)
@@ -144,6 +181,17 @@ class SparseVectors:
         index, value = np.empty(size, np.int64), np.empty(size)
         count = self._combine(a[0], a[1], s, b[0], b[1], index, value)
         return index[:count], value[:count]
+
+    def direct(self, a: Sparse, s: float, b: Sparse, w: np.ndarray) -> tuple[Sparse, float, float]:
+        """Return d = a + s b, <d, w> and <d, d>."""
+        size = len(a[0]) + len(b[0])
+        index, value = np.empty(size, np.int64), np.empty(size)
+        count, along, square = self._direct(a[0], a[1], s, b[0], b[1], w, index, value)
+        return (index[:count], value[:count]), along, square
+
+    def between(self, a: Sparse, b: Sparse, w: np.ndarray) -> float:
+        """Return <a - b, w>."""
+        return self._between(a[0], a[1], b[0], b[1], w)
 
     def products(self, a: Sparse, w: np.ndarray) -> tuple[float, float]:
         """Return <a, w> and <a, a>."""

@@ -81,14 +81,15 @@ def argmax(data, i, w, work):
     if not 0.0 <= now.loss < math.inf:
         raise OracleError(f"example {i}: loss(y_true, y) = {now.loss} on the oracle's output; it must be >= 0", i)
     now.z = read_features(model, data.vectors, x, y, i)
-    value = now.loss + data.vectors.products(now.z, w)[0]
+    value = now.loss + data.vectors.between(now.z, data.truths[i], w)
     if not math.isfinite(value):
         raise not_finite(i)
     return value
 
 
 def truth_value(data, i, w, work):
-    return data.vectors.products(data.truths[i], w)[0]
+    """Zero: ``argmax`` returns its value relative to the truth's, in one call."""
+    return 0.0
 
 
 def load_truth(data, i, work):
@@ -138,36 +139,48 @@ def add_labeling(data, i, s, work):
 
 
 def end_direction(data, i, work):
-    """Add the terms up; the last one, if its factor is 1, is what the others are added to."""
-    now = work.now
-    d, d_loss = None, 0.0
-    if now.terms[-1][0] == 1.0:
-        _, d, d_loss = now.terms.pop()
-    for s, z, its_loss in now.terms:
-        d = data.vectors.combine(data.vectors.zero() if d is None else d, s, z)
-        d_loss += s * its_loss
-    now.d, now.d_loss, now.sqnorm = d, d_loss, None
+    """The terms are added up when the direction is used."""
+    work.now.d = work.now.sqnorm = None
 
 
 def slope(data, i, w, work):
-    along, work.now.sqnorm = data.vectors.products(work.now.d, w)
-    return along + work.now.d_loss
+    now = work.now
+    if now.d is None and len(now.terms) == 2 and now.terms[1][0] == 1.0:
+        (s, average, its_loss), (_, z, loss_of_z) = now.terms
+        now.d, along, now.sqnorm = data.vectors.direct(z, s, average, w)
+        now.d_loss = loss_of_z + s * its_loss
+        return along + now.d_loss
+    along, now.sqnorm = data.vectors.products(summed(data, now), w)
+    return along + now.d_loss
+
+
+def summed(data, now):
+    """The direction d; the last term, if its factor is 1, is what the others are added to."""
+    if now.d is None:
+        terms, d, d_loss = now.terms, None, 0.0
+        if terms[-1][0] == 1.0:
+            *terms, (_, d, d_loss) = terms
+        for s, z, its_loss in terms:
+            d = data.vectors.combine(data.vectors.zero() if d is None else d, s, z)
+            d_loss += s * its_loss
+        now.d, now.d_loss = d, d_loss
+    return now.d
 
 
 def sqnorm(data, i, work):
     if work.now.sqnorm is None:
-        work.now.sqnorm = data.vectors.sqnorm(work.now.d)
+        work.now.sqnorm = data.vectors.sqnorm(summed(data, work.now))
     return work.now.sqnorm
 
 
 def advance(data, i, gamma, work, mu):
     averages, losses = mu
-    averages[i] = data.vectors.combine(averages[i], gamma, work.now.d)
+    averages[i] = data.vectors.combine(averages[i], gamma, summed(data, work.now))
     losses[i] += gamma * work.now.d_loss
 
 
 def apply(data, i, s, work, w):
-    data.vectors.add_to(w, s, work.now.d)
+    data.vectors.add_to(w, s, summed(data, work.now))
 
 
 BLACK_BOX_KERNELS = kernel_set(globals(), {"Data": BlackBoxData, "Work": BlackBoxWork}, compiled=False)
