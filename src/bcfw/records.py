@@ -96,9 +96,9 @@ ORACLE, CACHE_FIRST, STORE_ONLY = range(3)
 #: Places in the ``tally`` array that a pass updates: steps ever taken (k), dual gain of this pass, oracle calls of this
 #: pass, why and at which block a pass ended before the end of its order; then for each of two averaging tracks the
 #: steps since averaging began (s) and the running sum of ell.
-STEPS, GAIN, CALLS, STOP, BLOCK, AVERAGED_STEPS, AVERAGE_ELL = range(7)
+STEPS, GAIN, CALLS, STOP, BLOCK, AVERAGED_STEPS = range(6)
 TRACK_SIZE = 2
-TALLY_SIZE = 5 + 2 * TRACK_SIZE
+TALLY_SIZE = AVERAGED_STEPS + 2 * TRACK_SIZE
 
 #: Values of ``tally[STOP]``: the oracle was not maximal, or the block's average needs more room.
 NOT_MAXIMAL, NEEDS_ROOM = 1.0, 2.0

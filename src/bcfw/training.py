@@ -190,8 +190,12 @@ def read_warm_start(source: Any) -> dict[str, Any]:
     raise OptionError(f"warm_start must be a Result or a checkpoint's path, got {type(source).__name__}")
 
 
-def make_result(outcome: Outcome, problem: DualProblem, run: Run, solver: Solver) -> Result:
+def make_result(
+    outcome: Outcome, problem: DualProblem, run: Run, solver: Solver, snapshot: dict[str, Any] | None = None
+) -> Result:
+    """The result of an outcome; its last iterate, if that is another point, shares the snapshot."""
     certificate = outcome.certificate
+    snapshot = problem.snapshot() if snapshot is None else snapshot
     return Result(
         w=outcome.w,
         primal=certificate.primal,
@@ -206,8 +210,8 @@ def make_result(outcome: Outcome, problem: DualProblem, run: Run, solver: Solver
         history=run.history(),
         solver=solver,
         model=problem.model,
-        last=None if outcome.last is None else make_result(outcome.last, problem, run, solver),
-        snapshot=problem.snapshot(),
+        last=None if outcome.last is None else make_result(outcome.last, problem, run, solver, snapshot),
+        snapshot=snapshot,
     )
 
 

@@ -50,9 +50,12 @@ def examine(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> float:
     toward(data, i, state.mu, work)
     slope_i = slope(data, i, w, work)
     state.gap[i] = state.weight[i] * slope_i
-    if slope_i >= -ROUNDING * (1.0 + abs(hinge) + abs(hinge - slope_i)):
-        return hinge
-    return -1.0
+    return hinge if is_maximal(hinge, hinge - slope_i) else -1.0
+
+
+def is_maximal(hinge: float, average: float) -> bool:
+    """Whether the oracle's value is at least that of the block's average, up to rounding (NaN is not)."""
+    return hinge - average >= -ROUNDING * (1.0 + abs(hinge) + abs(average))
 
 
 def gap_pass(

@@ -61,7 +61,8 @@ class DualProblem:
         )
         #: Labelings kept per block; None while all mass is in the averages.
         self.store: Store | None = None
-        self._at_start = True
+        #: Whether no step has been taken and no state restored.
+        self.untouched = True
         self._hash: str | None = None
         self.tally = np.zeros(TALLY_SIZE)
         self.oracle_calls = 0
@@ -69,24 +70,19 @@ class DualProblem:
         self.worst_loss = self.certificate().primal  # P(0)
 
     @property
-    def untouched(self) -> bool:
-        """Whether no step has been taken and no state restored."""
-        return self._at_start
-
-    @property
     def work(self) -> Any:
         """Scratch of the solver's own thread."""
         return self._works[0]
 
-    def call(self, template: Any, *args: Any, work: Any = None) -> Any:
+    def call(self, template: Any, *args: Any) -> Any:
         """Run a template, specialised to the model, on this problem's data and state."""
         run = self.model.kernels.entry(template)
-        return run(tuple(self.data), tuple(work or self.work), tuple(self.state), *args)
+        return run(tuple(self.data), tuple(self.work), tuple(self.state), *args)
 
     def sweep(self, template: Any, order: np.ndarray, *args: Any) -> None:
         """Run a template over the blocks of ``order``, making room for the averages where it asks for it."""
         done = 0
-        self._at_start = False
+        self.untouched = False
         while True:
             done += self.call(template, order[done:], self.tally, *args)
             if done == len(order):
@@ -114,7 +110,7 @@ class DualProblem:
                 rest_loss=self._averaged_losses(),
             )
             self.call(fill_store_pass, tuple(self.store))
-            if active and self._at_start:
+            if active and self.untouched:
                 self.store.alpha[:, 0] = 1.0
                 self.store.rest[:] = 0.0
         return self.store
@@ -275,7 +271,7 @@ class DualProblem:
         n_arrays = sum(key.startswith("mu_") for key in snapshot)
         mu = self.model.import_mu(self.data, [snapshot[f"mu_{j}"] for j in range(n_arrays)])
         self.state = self.state._replace(mu=tuple(mu))
-        self.store, self._at_start = None, False
+        self.store, self.untouched = None, False
         self.tally[STEPS] = float(snapshot["steps"])
         same_scale = float(snapshot["lam"]) == self.lam and np.array_equal(snapshot["weight"], self.state.weight)
         if same_data and same_scale:

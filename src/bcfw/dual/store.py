@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.dual.gaps import ROUNDING, toward
+from bcfw.dual.gaps import is_maximal, toward
 from bcfw.kernels import called
 from bcfw.models.contract import (
     Data,
@@ -135,6 +135,27 @@ def remove_slot(data: Any, i: int, slot: int, store: Any, work: Any) -> None:
     store.size[i] = last
 
 
+def add_block(data: Any, i: int, s: float, more_rest: float, state: Any, store: Any, work: Any) -> None:
+    """``d += s (average of the block) + more_rest mu_i``; comes before other labelings."""
+    share = s * store.rest[i] + more_rest
+    if share != 0.0:
+        add_average(data, i, share, state.mu, work)
+    for slot in range(store.size[i]):
+        if store.alpha[i, slot] > 0.0:
+            load_labeling(data, i, slot, store.labels, work)
+            add_labeling(data, i, s * store.alpha[i, slot], work)
+
+
+@called
+def blend_direction(data: Any, i: int, slot: int, sign: float, state: Any, store: Any, work: Any) -> None:
+    """``d = sign (z(slot) - average of the block)``."""
+    start_direction(data, i, work)
+    add_block(data, i, -sign, 0.0, state, store, work)
+    load_labeling(data, i, slot, store.labels, work)
+    add_labeling(data, i, sign, work)
+    end_direction(data, i, work)
+
+
 def prune_pass(data_fields: Any, work_fields: Any, state_fields: Any, store_fields: Any, oldest: int) -> None:
     """Template: drop labelings without weight that the oracle last returned before round ``oldest``."""
     data = Data(*data_fields)
@@ -196,7 +217,7 @@ def store_gap_pass(
         value_rest = corner_values(data, i, w, False, state, store, work, value)
         average = average_value(i, store, value, value_rest)
         state.gap[i] = state.weight[i] * (hinge[i] - average)
-        if not hinge[i] - average >= -ROUNDING * (1.0 + abs(hinge[i]) + abs(average)):
+        if not is_maximal(hinge[i], average):
             return j
     return blocks.shape[0]
 
@@ -217,13 +238,5 @@ def store_rebuild_pass(
     store = Store(*store_fields)
     for j in range(blocks.shape[0]):
         i = blocks[j]
-        start_direction(data, i, work)
-        add_average(data, i, -store.rest[i], state.mu, work)
-        for s in range(store.size[i]):
-            if store.alpha[i, s] > 0.0:
-                load_labeling(data, i, s, store.labels, work)
-                add_labeling(data, i, -store.alpha[i, s], work)
-        load_truth(data, i, work)
-        add_labeling(data, i, 1.0, work)
-        end_direction(data, i, work)
+        blend_direction(data, i, 0, 1.0, state, store, work)  # slot 0 is the truth
         apply(data, i, state.weight[i] / lam, work, out)

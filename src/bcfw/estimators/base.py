@@ -114,7 +114,7 @@ class BaseSVM(BaseEstimator):
             max_passes=self.max_passes,
             max_seconds=self.max_seconds,
             sample_weight=weight,
-            callbacks=read_callbacks(self.callbacks),
+            callbacks=self.callbacks,
             seed=seed_of(self.random_state),
             warm_start=warm_start,
             n_jobs=1 if self.n_jobs is None else self.n_jobs,
@@ -215,12 +215,6 @@ def seed_of(random_state: Any) -> int:
             raise OptionError(f"random_state must be a whole number >= 0, got {random_state}")
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-
-def read_callbacks(callbacks: Any) -> tuple[Callback, ...]:
-    if callable(callbacks):
-        raise OptionError("callbacks must be a sequence of callables; wrap the one you gave in a list")
-    return tuple(callbacks or ())
 
 
 def read_sample_weight(sample_weight: Any, n: int) -> np.ndarray | None:

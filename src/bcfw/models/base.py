@@ -50,6 +50,9 @@ class Model:
     #: The kernels that passes are specialised to.
     kernels: ClassVar[KernelSet] = black_box.BLACK_BOX_KERNELS
 
+    #: Whether block averages mean the same for other inputs, so that a state can be taken over to changed data.
+    in_part_space: ClassVar[bool] = False
+
     def features(self, x: Any, y: Any) -> Any:
         """Joint features phi(x, y) in R^d."""
         raise ModelError(f"{type(self).__name__} needs a method features(self, x, y)")
@@ -82,7 +85,7 @@ class Model:
 
     def make_work(self, data: Any) -> Any:
         """Scratch of one thread."""
-        return black_box.BlackBoxWork(black_box.SimpleNamespace())
+        return black_box.make_work()
 
     def make_labelings(self, data: Any, slots: int = 1) -> Any:
         """Room for some labelings per block."""
@@ -100,9 +103,6 @@ class Model:
         """The block averages as plain arrays, to save."""
         averages, losses = mu
         return [losses, *data.vectors.stack(averages)]
-
-    #: Whether block averages mean the same for other inputs, so that a state can be taken over to changed data.
-    in_part_space: ClassVar[bool] = False
 
     def data_arrays(self, data: Any) -> list[np.ndarray]:
         """Arrays that tell the packed data from others."""

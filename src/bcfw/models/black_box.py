@@ -65,6 +65,10 @@ def initial_mu(data: BlackBoxData) -> tuple[Any, ...]:
     return list(data.truths), np.zeros(len(data.truths))
 
 
+def make_work() -> BlackBoxWork:
+    return BlackBoxWork(SimpleNamespace())
+
+
 def scores(data, i, w, loss_weight, work):
     """The user's oracle computes its own scores."""
 

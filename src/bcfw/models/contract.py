@@ -57,7 +57,7 @@ def argmax(data: Any, i: int, w: np.ndarray, work: Any) -> float:
 
 
 def truth_value(data: Any, i: int, w: np.ndarray, work: Any) -> float:
-    """``theta_i'z(y_i)``, the value of the truth."""
+    """``theta_i'z(y_i)``, the value of the truth; only its difference to the value of ``argmax`` is used."""
     return 0.0
 
 

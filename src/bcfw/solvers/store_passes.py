@@ -6,15 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.dual.gaps import ROUNDING, toward
-from bcfw.dual.store import average_value, claim_slot, corner_values, find_slot
+from bcfw.dual.gaps import is_maximal, toward
+from bcfw.dual.store import (
+    add_block,
+    average_value,
+    blend_direction,
+    claim_slot,
+    corner_values,
+    find_slot,
+)
 from bcfw.kernels import called
 from bcfw.kernels.trees import next_block, set_value
 from bcfw.models.contract import (
     Data,
     Work,
-    add_average,
-    add_labeling,
     advance,
     argmax,
     difference,
@@ -103,7 +108,7 @@ def store_pass(
             value_rest = corner_values(data, i, state.w, False, state, store, work, value)
             average = average_value(i, store, value, value_rest)
             state.gap[i] = state.weight[i] * (hinge - average)
-            if not hinge - average >= -ROUNDING * (1.0 + abs(hinge) + abs(average)):
+            if not is_maximal(hinge, average):
                 tally[STOP] = NOT_MAXIMAL
                 return j
             store.used[i, best] = corners.round
@@ -226,21 +231,6 @@ def pair_direction(data: Any, i: int, best: int, away: int, state: Any, store: A
 
 
 @called
-def blend_direction(data: Any, i: int, slot: int, sign: float, state: Any, store: Any, work: Any) -> None:
-    """``d = sign (z(slot) - average of the block)``."""
-    start_direction(data, i, work)
-    if store.rest[i] > 0.0:
-        add_average(data, i, -sign * store.rest[i], state.mu, work)
-    for s in range(store.size[i]):
-        if store.alpha[i, s] > 0.0:
-            load_labeling(data, i, s, store.labels, work)
-            add_labeling(data, i, -sign * store.alpha[i, s], work)
-    load_labeling(data, i, slot, store.labels, work)
-    add_labeling(data, i, sign, work)
-    end_direction(data, i, work)
-
-
-@called
 def search(data: Any, i: int, gap: float, bound: float, state: Any, work: Any, rule: Any, tally: np.ndarray) -> float:
     """The line search, compiled once for all kinds of steps."""
     return line_search(data, i, gap, bound, state, work, rule, tally)
@@ -347,9 +337,5 @@ def away_step(
 def rest_away_direction(data: Any, i: int, state: Any, store: Any, work: Any) -> None:
     """``d = average of the block - mu_i``."""
     start_direction(data, i, work)
-    add_average(data, i, store.rest[i] - 1.0, state.mu, work)
-    for s in range(store.size[i]):
-        if store.alpha[i, s] > 0.0:
-            load_labeling(data, i, s, store.labels, work)
-            add_labeling(data, i, store.alpha[i, s], work)
+    add_block(data, i, 1.0, -1.0, state, store, work)
     end_direction(data, i, work)
