@@ -22,8 +22,6 @@ from bcfw import datasets
 from bcfw.dual import DualProblem
 from bcfw.models.contract import Data, Work, argmax, scores
 from bcfw.records import Rule, State
-from bcfw.solvers.loop import NO_TREE
-from bcfw.solvers.passes import fw_pass
 
 
 def oracle_pass(data_fields: Any, work_fields: Any, state_fields: Any, order: np.ndarray) -> float:
@@ -47,19 +45,19 @@ def seconds(call: Any, *args: Any) -> float:
 def measure(name: str, model: Any, X: Any, y: Any, lam: float, passes: int) -> None:
     """Time oracle, step, averaged step and certificate; print medians per block and ratios to the oracle."""
     problem = DualProblem(model.bind(X, y), X, y, lam)
-    plain = tuple(Rule(lam, 0, np.zeros((0, problem.model.dim)), 0))
-    averaging = tuple(Rule(lam, 0, np.zeros((1, problem.model.dim)), 0))
+    plain = Rule(lam, 0, np.zeros((0, problem.model.dim)), 0)
+    averaging = Rule(lam, 0, np.zeros((1, problem.model.dim)), 0)
     rng = np.random.default_rng(0)
     nothing = np.zeros(0, np.int64)
     problem.call(oracle_pass, nothing)
-    problem.sweep(fw_pass, nothing, plain, NO_TREE)
+    problem.visit(nothing, plain)
     rows = []
     for _ in range(passes):
         order = rng.permutation(problem.blocks)
         oracle = seconds(problem.call, oracle_pass, order)
-        step = seconds(problem.sweep, fw_pass, order, plain, NO_TREE)
+        step = seconds(problem.visit, order, plain)
         oracle_again = seconds(problem.call, oracle_pass, order)
-        averaged = seconds(problem.sweep, fw_pass, order, averaging, NO_TREE)
+        averaged = seconds(problem.visit, order, averaging)
         certificate = seconds(problem.certificate)
         rows.append((oracle, step, oracle_again, averaged, certificate))
     times = np.array(rows) / len(problem.blocks) * 1e6
@@ -96,8 +94,8 @@ def measure_python_model(name: str, dim: int, non_zeros: int | None, n: int, pas
     else:
         X = [[random_row(rng, dim, non_zeros) for _ in range(2)] for _ in range(n)]
     problem = DualProblem(FreeOracle(dim), X, [0] * n, 1.0 / n)
-    rule = tuple(Rule(1.0 / n, 0, np.zeros((0, dim)), 0))
-    times = [seconds(problem.sweep, fw_pass, rng.permutation(problem.blocks), rule, NO_TREE) for _ in range(passes)]
+    rule = Rule(1.0 / n, 0, np.zeros((0, dim)), 0)
+    times = [seconds(problem.visit, rng.permutation(problem.blocks), rule) for _ in range(passes)]
     print(f"{name:<28} solver overhead {np.median(times) / n * 1e6:7.2f} us per step", flush=True)
 
 

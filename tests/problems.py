@@ -375,7 +375,7 @@ def repeats_visits(solver: Any) -> bool:
     compared as far as their certificates go.
     """
     sampled = getattr(solver, "sampling", "permuted") not in ("permuted", "cyclic")
-    return (sampled and solver.uses_store) or isinstance(solver, bcfw.solvers.MultiPlane)
+    return (sampled and solver.uses_store) or isinstance(solver, bcfw.solvers.MultiPlane | bcfw.solvers.Auto)
 
 
 def calls_every_visit(solver: Any) -> bool:
@@ -398,4 +398,5 @@ def block_state(problem: DualProblem, i: int) -> tuple[np.ndarray, float]:
 
 def continue_with(problem: DualProblem, solver: Any, max_passes: float, seed: int = 0) -> Outcome:
     """Let a solver work on a problem that others may have worked on before."""
+    solver.prepare(problem)
     return solver.solve(problem, Run(0.0, max_passes), np.random.default_rng(seed))

@@ -109,7 +109,7 @@ def test_exact_steps_never_decrease_the_dual(case, solver):
     if "gap_every" in type(solver)._options:
         solver = type(solver)(**{key: getattr(solver, key) for key in type(solver)._options} | {"gap_every": 1})
     dual = case.few_passes(15, solver=solver).history["dual"]
-    assert len(dual) >= 15
+    assert len(dual) >= (15 if "gap_every" in type(solver)._options else 2)
     assert np.all(np.diff(dual) >= -1e-13)
 
 

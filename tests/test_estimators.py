@@ -449,7 +449,7 @@ def test_float32_fortran_read_only_and_sparse_input(points, sequences, fit_inter
     frozen = X.copy()
     frozen.flags.writeable = False
     forms = [X, X.astype(np.float32), np.asfortranarray(X), frozen, sp.csr_array(X), sp.csc_matrix(X), X.tolist()]
-    fits = [MulticlassSVM(fit_intercept=fit_intercept).fit(form, y) for form in forms]
+    fits = [MulticlassSVM(fit_intercept=fit_intercept, solver="bcfw").fit(form, y) for form in forms]
     for svm, form in zip(fits, forms, strict=True):
         assert np.allclose(svm.coef_, fits[0].coef_, rtol=1e-9)
         assert np.array_equal(svm.predict(form), fits[0].predict(X))
@@ -457,7 +457,7 @@ def test_float32_fortran_read_only_and_sparse_input(points, sequences, fit_inter
     X = [x.astype(np.float32).astype(np.float64) for x in X]
     forms = [X, [x.astype(np.float32) for x in X], [np.asfortranarray(x) for x in X], [x.tolist() for x in X]]
     forms += [[sp.csr_array(x) for x in X], [sp.coo_matrix(x) for x in X]]
-    fits = [ChainSVM(fit_intercept=fit_intercept).fit(form, y) for form in forms]
+    fits = [ChainSVM(fit_intercept=fit_intercept, solver="bcfw").fit(form, y) for form in forms]
     for svm, form in zip(fits, forms, strict=True):
         assert np.allclose(svm.result_.w, fits[0].result_.w, rtol=1e-9)
         assert lists(svm.predict(form)) == lists(fits[0].predict(X))

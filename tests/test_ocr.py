@@ -38,7 +38,7 @@ def test_ocr_large(words):
     X, y = choose(words, lambda fold: fold > 0)
     assert len(X) == 6251
     with pytest.warns(bcfw.ConvergenceWarning, match="max_passes"):
-        result = bcfw.train(bcfw.models.Chain(), X, y, lam=0.01, tol=1e-6, max_passes=50, n_jobs=2)
+        result = bcfw.train(bcfw.models.Chain(), X, y, lam=0.01, solver="bcfw", tol=1e-6, max_passes=50, n_jobs=2)
     assert result.model.dim == 4082
     gaps = dict(zip(result.history["passes"], result.history["gap"], strict=True))
     for passes, gap in {10: 0.112, 20: 0.039, 50: 0.0082}.items():

@@ -104,11 +104,11 @@ def test_solver_class_instead_of_an_instance(kind):
         bcfw.train(Multiclass(), X2, Y2, solver=kind)
 
 
-@pytest.mark.parametrize("name", ["auto", *SOLVERS])
+@pytest.mark.parametrize("name", SOLVERS)
 def test_solver_by_name(name):
     result = bcfw.train(Multiclass(), X2, Y2, lam=1.0, tol=0.1, solver=name)
     assert result.status == "converged"
-    assert repr(result.solver) == repr(SOLVERS.get(name, BCFW)())
+    assert repr(result.solver) == repr(BCFW() if name == "auto" else SOLVERS[name]())  # a small problem
 
 
 @pytest.mark.parametrize(
@@ -452,8 +452,8 @@ def test_features_of_a_users_model_may_have_any_form(form):
     whole = dataclasses.replace(base, X=[np.round(2.0 * x) for x in base.X])
     model = Converting(base.model.K, base.model.cost)
     model.form = form
-    got = dataclasses.replace(whole, model=model).few_passes(3)
-    np.testing.assert_allclose(got.w, whole.few_passes(3).w, rtol=0, atol=1e-12)
+    got = dataclasses.replace(whole, model=model).few_passes(3, solver="bcfw")
+    np.testing.assert_allclose(got.w, whole.few_passes(3, solver="bcfw").w, rtol=0, atol=1e-12)
 
 
 class Reusing(Pairs):

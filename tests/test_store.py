@@ -23,6 +23,7 @@ STORE_SOLVERS = [
 
 
 def run_passes(problem, solver, passes):
+    solver.prepare(problem)
     return solver.solve(problem, Run(0.0, passes), np.random.default_rng(0))
 
 

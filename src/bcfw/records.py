@@ -78,6 +78,7 @@ class Corners(NamedTuple):
     source : 0 ask the oracle, 1 the cache first, 2 the store alone
     cache_share, cache_floor : a cached corner is used if its gap is at least ``max(cache_share g_i, cache_floor)``
     round : number of the current round, written to ``used``
+    oldest : labelings without weight that were last used before this round are dropped
     """
 
     step: int
@@ -86,6 +87,7 @@ class Corners(NamedTuple):
     cache_share: float
     cache_floor: float
     round: int
+    oldest: int
 
 
 #: Values of ``Corners.step`` and ``Corners.source``.

@@ -143,6 +143,9 @@ class Run:
         self.status: str | None = None
         self.interrupt = Interrupt()
         self.rows: list[dict[str, float]] = []
+        #: Oracle calls of steps, and visits that may have used the cache instead.
+        self.calls = 0
+        self.cached_visits = 0
         self._start = time.perf_counter()
         self._saved = self._start
 

@@ -15,7 +15,7 @@ from bcfw.errors import InputError, OptionError, OracleError, nearest
 from bcfw.models import Model
 from bcfw.progress import progress_callbacks
 from bcfw.run import Callback, Result, Run
-from bcfw.solvers import BCFW, SOLVERS, Solver
+from bcfw.solvers import SOLVERS, Solver
 from bcfw.solvers.base import Outcome
 
 #: Seconds between saves when ``checkpoint`` is only a path.
@@ -54,7 +54,8 @@ def train(
     lam : float
         Regularisation, > 0. The C of other SVMs is 1/(lam S).
     solver : Solver or str
-        "auto", a name in ``bcfw.solvers.SOLVERS``, or an instance with options.
+        "auto" (see :class:`bcfw.solvers.Auto`; the result's ``solver`` says what it chose), another name in
+        ``bcfw.solvers.SOLVERS``, or an instance with options.
     tol : float
         Stop when ``gap <= tol P(0)``; P(0) is the weighted mean of the worst losses.
     max_passes, max_seconds : float
@@ -102,6 +103,7 @@ def train(
     problem = DualProblem(model.bind(X, y), X, y, float(lam), sample_weight, thread_count(n_jobs))
     if warm_start is not None:
         problem.restore(read_warm_start(warm_start))
+    chosen.prepare(problem)
     autosave = None if path is None else (every, lambda: problem.save(path))
     run = Run(tol * problem.worst_loss, max_passes, max_seconds, (*callbacks, *display), autosave)
     result = None
@@ -121,16 +123,14 @@ def train(
 
 
 def find_solver(solver: Solver | str) -> Solver:
-    """An instance for a name; "auto" is BCFW in permuted order."""
+    """An instance for a name."""
     if isinstance(solver, Solver):
         return solver
-    if isinstance(solver, str) and solver == "auto":
-        return BCFW()
     if isinstance(solver, str) and solver in SOLVERS:
         return SOLVERS[solver]()
     if isinstance(solver, type) and issubclass(solver, Solver):
         raise OptionError(f"solver is the class {solver.__name__}; give an instance, {solver.__name__}()")
-    raise OptionError(f"solver {solver!r} is unknown; {nearest(str(solver), ['auto', *SOLVERS])}")
+    raise OptionError(f"solver {solver!r} is unknown; {nearest(str(solver), list(SOLVERS))}")
 
 
 def check_numbers(lam: Any, tol: Any, max_passes: Any, max_seconds: Any) -> None:
@@ -208,7 +208,7 @@ def make_result(
         n_oracle_calls=problem.oracle_calls,
         seconds=run.seconds,
         history=run.history(),
-        solver=solver,
+        solver=outcome.solver or solver,
         model=problem.model,
         last=None if outcome.last is None else make_result(outcome.last, problem, run, solver, snapshot),
         snapshot=snapshot,

@@ -34,19 +34,26 @@ def toward(data: Any, i: int, mu: Any, work: Any) -> None:
     end_direction(data, i, work)
 
 
-def examine(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> float:
-    """Call the max oracle; leave its output y*, the direction ``d = z(y*) - mu_i`` and the block gap ``c_i theta_i'd``.
+def ask(data: Any, i: int, w: np.ndarray, work: Any) -> float:
+    """Call the max oracle; its output becomes the current labeling, ``max_y H_i(y; w)`` is returned.
 
     The truth counts as a possible output even where the oracle cannot return it: ``H_i(y_i; w) = 0``.
-
-    Returns the structured hinge loss ``max_y H_i(y; w)``, or -1 if the oracle is not maximal: then the block's average
-    has a larger value than the oracle's output, beyond rounding (or a value is NaN).
     """
     scores(data, i, w, 1.0, work)
     hinge = argmax(data, i, w, work) - truth_value(data, i, w, work)
     if hinge < 0.0:
         load_truth(data, i, work)
         hinge = 0.0
+    return hinge
+
+
+def examine(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> float:
+    """Call the max oracle; leave its output y*, the direction ``d = z(y*) - mu_i`` and the block gap ``c_i theta_i'd``.
+
+    Returns the structured hinge loss ``max_y H_i(y; w)``, or -1 if the oracle is not maximal: then the block's average
+    has a larger value than the oracle's output, beyond rounding (or a value is NaN).
+    """
+    hinge = ask(data, i, w, work)
     toward(data, i, state.mu, work)
     slope_i = slope(data, i, w, work)
     state.gap[i] = state.weight[i] * slope_i
@@ -56,27 +63,6 @@ def examine(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> float:
 def is_maximal(hinge: float, average: float) -> bool:
     """Whether the oracle's value is at least that of the block's average, up to rounding (NaN is not)."""
     return hinge - average >= -ROUNDING * (1.0 + abs(hinge) + abs(average))
-
-
-def gap_pass(
-    data_fields: Any, work_fields: Any, state_fields: Any, w: np.ndarray, blocks: np.ndarray, hinge: np.ndarray
-) -> int:
-    """Template: ``hinge[i] = max_y H_i(y; w)`` and ``gap[i] = c_i theta_i'(z* - mu_i)`` for the given blocks.
-
-    Returns
-    -------
-    int
-        How many blocks were done; the oracle of the next one, if any, is not maximal.
-    """
-    data = Data(*data_fields)
-    work = Work(*work_fields)
-    state = State(*state_fields)
-    for j in range(blocks.shape[0]):
-        i = blocks[j]
-        hinge[i] = examine(data, i, w, state, work)
-        if hinge[i] < 0.0:
-            return j
-    return blocks.shape[0]
 
 
 def rebuild_pass(

@@ -9,7 +9,9 @@ This package is the only place that knows how w, lam and the block weights c_i g
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,10 +19,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bcfw.dual import snapshots
-from bcfw.dual.gaps import gap_pass, loss_pass, rebuild_pass
-from bcfw.dual.store import fill_store_pass, fold_pass, store_gap_pass, store_rebuild_pass
+from bcfw.dual.gaps import loss_pass, rebuild_pass
+from bcfw.dual.store import fold_pass, store_rebuild_pass
+from bcfw.dual.store_visits import store_pass
+from bcfw.dual.visits import block_pass
 from bcfw.errors import InputError, OracleError
-from bcfw.records import BLOCK, NOT_MAXIMAL, STEPS, STOP, TALLY_SIZE, State, Store
+from bcfw.kernels.trees import NO_TREE
+from bcfw.records import BLOCK, NOT_MAXIMAL, ORACLE, PAIRWISE, STEPS, STOP, TALLY_SIZE, Corners, Rule, State, Store
+
+#: Room for hinge losses in a pass that takes steps: none.
+NO_HINGES = np.zeros(0)
+
+#: How a certificate uses the store: it asks the oracle.
+LOOK = Corners(step=PAIRWISE, by_gain=0, source=ORACLE, cache_share=0.0, cache_floor=0.0, round=0, oldest=0)
 
 
 class Certificate(NamedTuple):
@@ -61,13 +72,18 @@ class DualProblem:
         )
         #: Labelings kept per block; None while all mass is in the averages.
         self.store: Store | None = None
+        self._store_pass = store_pass
         #: Whether no step has been taken and no state restored.
         self.untouched = True
         self._hash: str | None = None
         self.tally = np.zeros(TALLY_SIZE)
         self.oracle_calls = 0
         self._works = [model.make_work(self.data) for _ in range(n_jobs)]
-        self.worst_loss = self.certificate().primal  # P(0)
+
+    @functools.cached_property
+    def worst_loss(self) -> float:
+        """``P(0)``, the weighted mean of the blocks' largest losses."""
+        return self.certify(np.zeros_like(self.state.w), 0.0).primal
 
     @property
     def work(self) -> Any:
@@ -78,6 +94,15 @@ class DualProblem:
         """Run a template, specialised to the model, on this problem's data and state."""
         run = self.model.kernels.entry(template)
         return run(tuple(self.data), tuple(self.work), tuple(self.state), *args)
+
+    def visit(self, order: np.ndarray, rule: Rule, tree: np.ndarray = NO_TREE, corners: Corners | None = None) -> None:
+        """Take steps on the blocks of ``order`` (or drawn from ``tree``); ``corners`` says how, with an open store."""
+        if self.store is None:
+            self.sweep(block_pass, order, tuple(rule), tree, NO_HINGES)
+        else:
+            assert corners is not None
+            value = np.zeros(self.store.alpha.shape[1])
+            self.sweep(self._store_pass, order, tuple(rule), tree, NO_HINGES, tuple(self.store), tuple(corners), value)
 
     def sweep(self, template: Any, order: np.ndarray, *args: Any) -> None:
         """Run a template over the blocks of ``order``, making room for the averages where it asks for it."""
@@ -91,11 +116,13 @@ class DualProblem:
                 raise self.not_maximal(int(self.tally[BLOCK]))
             self.state = self.state._replace(mu=tuple(self.model.enlarge_mu(self.state.mu)))
 
-    def open_store(self, capacity: int, active: bool) -> Store:
+    def open_store(self, capacity: int, active: bool, template: Any = store_pass) -> Store:
         """Room for ``capacity`` labelings per block; with ``active`` they carry mass, else they are only cached.
 
-        Mass that is in the averages already stays there, as the rest of its block.
+        Mass that is in the averages already stays there, as the rest of its block. The template is ``store_pass`` or a
+        variant of it: visits and certificates run it.
         """
+        self._store_pass = template
         if self.store is not None and (not active or self.store.alpha.shape[1] != capacity):
             self.close_store()
         if self.store is None:
@@ -105,11 +132,10 @@ class DualProblem:
                 alpha=np.zeros((n, capacity)),
                 loss=np.zeros((n, capacity)),
                 used=np.zeros((n, capacity), np.int64),
-                size=np.zeros(n, np.int64),
+                size=np.ones(n, np.int64),  # slot 0, the truth
                 rest=np.ones(n),
-                rest_loss=self._averaged_losses(),
+                rest_loss=np.divide(self.state.ell, self.state.weight, out=np.zeros(n), where=self.state.weight > 0),
             )
-            self.call(fill_store_pass, tuple(self.store))
             if active and self.untouched:
                 self.store.alpha[:, 0] = 1.0
                 self.store.rest[:] = 0.0
@@ -148,28 +174,46 @@ class DualProblem:
         At points other than the current state the stored block gaps are left alone.
         """
         here = w is self.state.w
-        state = self.state if here else self.state._replace(gap=np.empty(self.n_blocks))
-        hinge = np.zeros(self.n_blocks)
+        state = self.state if here else self.state._replace(w=w, gap=np.empty(self.n_blocks))
+        return self.weigh(w, ell, self._hinges(state, self.blocks, self._works))
 
-        chunks = np.array_split(self.blocks, len(self._works))
+    def _hinges(self, state: State, blocks: np.ndarray, works: list[Any]) -> np.ndarray:
+        """(n,) structured hinge losses of the given blocks at ``state.w``; their gaps are written to ``state.gap``.
+
+        Each of ``works`` has a thread of its own.
+        """
+        hinge = np.zeros(self.n_blocks)
+        rule = tuple(Rule(self.lam, 0, np.zeros((0, 0)), 0))
+        chunks = np.array_split(blocks, len(works))
 
         def part(job: int) -> int:
-            fields = tuple(self.data), tuple(self._works[job]), tuple(state), w, chunks[job], hinge
+            tally = np.zeros(TALLY_SIZE)
+            fields = tuple(self.data), tuple(works[job]), tuple(state), chunks[job], tally, rule, NO_TREE, hinge
             if self.store is None:
-                return self.model.kernels.entry(gap_pass)(*fields)
+                return self.model.kernels.entry(block_pass)(*fields)
             value = np.zeros(self.store.alpha.shape[1])
-            return self.model.kernels.entry(store_gap_pass)(*fields, tuple(self.store), value)
+            run = self.model.kernels.entry(self._store_pass)
+            return run(*fields, tuple(self.store), tuple(LOOK), value)
 
         if len(chunks) == 1:
             done = [part(0)]
         else:
             with ThreadPoolExecutor(len(chunks)) as pool:
                 done = list(pool.map(part, range(len(chunks))))
-        self.oracle_calls += len(self.blocks)
+        self.oracle_calls += len(blocks)
         for chunk, count in zip(chunks, done, strict=True):
             if count < len(chunk):
                 raise self.not_maximal(chunk[count], state.gap[chunk[count]])
-        return self.weigh(w, ell, hinge)
+        return hinge
+
+    def oracle_seconds(self) -> float:
+        """Time of one visit that only asks the oracle, measured on a few blocks."""
+        some = self.blocks[:: max(1, len(self.blocks) // 20)]
+        aside = self.state._replace(gap=np.empty(self.n_blocks))
+        self._hinges(aside, some[:1], self._works[:1])  # not the time to compile
+        start = time.perf_counter()
+        self._hinges(aside, some, self._works[:1])
+        return (time.perf_counter() - start) / len(some)
 
     def weigh(self, w: np.ndarray, ell: float, hinge: np.ndarray) -> Certificate:
         """Primal, dual and gap of a point whose (n,) hinge losses are known."""
@@ -219,8 +263,7 @@ class DualProblem:
 
     def snapshot(self) -> dict[str, Any]:
         """Everything needed to continue, as plain arrays: the form that is saved and that warm starts read."""
-        arrays = self._all_in_averages()
-        return {
+        snapshot = {
             "model": type(self.model).__name__,
             "dim": self.model.dim,
             "data": self._data_hash(),
@@ -229,24 +272,25 @@ class DualProblem:
             "weight": self.state.weight.copy(),
             "w": self.state.w.copy(),
             "ell": self.state.ell.copy(),
-            **{f"mu_{j}": np.array(array) for j, array in enumerate(arrays)},
         }
-
-    def _all_in_averages(self) -> list[np.ndarray]:
-        """The block averages as plain arrays, with the store's mass folded in; the state itself stays as it is."""
-        arrays = self.model.export_mu(self.data, self.state.mu)
-        if self.store is None:
-            return arrays
         kept = self.state, self.store
-        try:
-            self.state = self.state._replace(mu=tuple(self.model.import_mu(self.data, arrays)))
-            self.store = self.store._replace(
-                alpha=self.store.alpha.copy(), rest=self.store.rest.copy(), rest_loss=self.store.rest_loss.copy()
-            )
-            self.close_store()
-            return self.model.export_mu(self.data, self.state.mu)
-        finally:
-            self.state, self.store = kept
+        if self.store is not None and not self.model.saves_labelings:
+            self._fold_copies()
+        for j, array in enumerate(self.model.export_mu(self.data, self.state.mu)):
+            snapshot[f"mu_{j}"] = np.array(array)
+        if self.store is not None:
+            snapshot |= {f"store_{name}": np.array(array) for name, array in self.store._asdict().items()}
+        self.state, self.store = kept
+        return snapshot
+
+    def _fold_copies(self) -> None:
+        """Go on with copies of the averages and the store, and with all mass in the averages."""
+        assert self.store is not None
+        copies = self.model.import_mu(self.data, self.model.export_mu(self.data, self.state.mu))
+        self.state = self.state._replace(mu=tuple(copies))
+        store = self.store
+        self.store = store._replace(alpha=store.alpha.copy(), rest=store.rest.copy(), rest_loss=store.rest_loss.copy())
+        self.close_store()
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Continue from a snapshot of the same problem; lam and sample weights may differ.
@@ -272,6 +316,11 @@ class DualProblem:
         mu = self.model.import_mu(self.data, [snapshot[f"mu_{j}"] for j in range(n_arrays)])
         self.state = self.state._replace(mu=tuple(mu))
         self.store, self.untouched = None, False
+        if "store_alpha" in snapshot:
+            self.store = Store(**{name: np.array(snapshot[f"store_{name}"]) for name in Store._fields})
+            self.store.used[:] = 0
+            if not same_data:
+                self.close_store()  # averages can be taken over, losses cannot
         self.tally[STEPS] = float(snapshot["steps"])
         same_scale = float(snapshot["lam"]) == self.lam and np.array_equal(snapshot["weight"], self.state.weight)
         if same_data and same_scale:

@@ -1,4 +1,4 @@
-"""Templates on the labeling store: values of the kept corners, slots, folding, certificate and audit."""
+"""Templates on the labeling store: values of the kept corners, slots, folding, and w rebuilt from it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.dual.gaps import is_maximal, toward
+from bcfw.dual.gaps import toward
 from bcfw.kernels import called
 from bcfw.models.contract import (
     Data,
@@ -15,21 +15,17 @@ from bcfw.models.contract import (
     add_labeling,
     advance,
     apply,
-    argmax,
     direction_scores,
     end_direction,
     keep_labeling,
     load_labeling,
-    load_truth,
     loss,
     reserve,
     same_labeling,
-    scores,
     slope,
     slot_value,
     start_direction,
     start_parts,
-    truth_value,
 )
 from bcfw.records import NEEDS_ROOM, STOP, State, Store
 
@@ -69,32 +65,22 @@ def average_value(i: int, store: Any, value: np.ndarray, value_rest: float) -> f
 
 
 @called
-def find_slot(data: Any, i: int, store: Any, work: Any) -> int:
-    """The slot of the current labeling, or -1."""
+def slot_of_current(data: Any, i: int, state: Any, store: Any, work: Any) -> int:
+    """The slot of the current labeling, or a new one in which it is kept with weight zero.
+
+    New slots are free ones first, then that of the labeling that was not used for longest among those without weight;
+    when all have weight, the lightest is folded into the rest: ``mu_i`` moves to it by its share of the joint mass, so
+    w stays as it is. Returns -1 if that needs more room in the averages.
+    """
     for s in range(store.size[i]):
         if same_labeling(data, i, s, store.labels, work):
             return s
-    return -1
-
-
-@called
-def claim_slot(data: Any, i: int, state: Any, store: Any, work: Any) -> int:
-    """A slot for the current labeling, which is kept in it with weight zero; -1 if the averages need more room.
-
-    Free slots first, then the labeling that was not used for longest among those without weight; when all have weight,
-    the lightest is folded into the rest: ``mu_i`` moves to it by its share of the joint mass, so w stays as it is.
-    """
     capacity = store.alpha.shape[1]
     slot = store.size[i]
     if slot < capacity:
         store.size[i] = slot + 1
     else:
-        slot = 1
-        for s in range(2, capacity):
-            if store.alpha[i, s] < store.alpha[i, slot] or (
-                store.alpha[i, s] == store.alpha[i, slot] and store.used[i, s] < store.used[i, slot]
-            ):
-                slot = s
+        slot = lightest_slot(i, store)
         if store.alpha[i, slot] > 0.0:
             keep_labeling(data, i, capacity, work, store.labels)
             if not fold(data, i, slot, state, store, work):
@@ -103,6 +89,17 @@ def claim_slot(data: Any, i: int, state: Any, store: Any, work: Any) -> int:
     keep_labeling(data, i, slot, work, store.labels)
     store.alpha[i, slot] = 0.0
     store.loss[i, slot] = loss(data, i, work)
+    return slot
+
+
+def lightest_slot(i: int, store: Any) -> int:
+    """The slot of the smallest weight, the longest unused of several; never the truth's."""
+    slot = 1
+    for s in range(2, store.size[i]):
+        if store.alpha[i, s] < store.alpha[i, slot] or (
+            store.alpha[i, s] == store.alpha[i, slot] and store.used[i, s] < store.used[i, slot]
+        ):
+            slot = s
     return slot
 
 
@@ -156,26 +153,12 @@ def blend_direction(data: Any, i: int, slot: int, sign: float, state: Any, store
     end_direction(data, i, work)
 
 
-def prune_pass(data_fields: Any, work_fields: Any, state_fields: Any, store_fields: Any, oldest: int) -> None:
-    """Template: drop labelings without weight that the oracle last returned before round ``oldest``."""
-    data = Data(*data_fields)
-    work = Work(*work_fields)
-    store = Store(*store_fields)
-    for i in range(store.size.shape[0]):
-        for s in range(store.size[i] - 1, 0, -1):
-            if store.alpha[i, s] == 0.0 and store.used[i, s] < oldest:
-                remove_slot(data, i, s, store, work)
-
-
-def fill_store_pass(data_fields: Any, work_fields: Any, state_fields: Any, store_fields: Any) -> None:
-    """Template: the truth in slot 0 of every block."""
-    data = Data(*data_fields)
-    work = Work(*work_fields)
-    store = Store(*store_fields)
-    for i in range(store.size.shape[0]):
-        load_truth(data, i, work)
-        keep_labeling(data, i, 0, work, store.labels)
-        store.size[i] = 1
+@called
+def drop_stale(data: Any, i: int, oldest: int, store: Any, work: Any) -> None:
+    """Drop labelings without weight that the oracle last returned before round ``oldest``."""
+    for s in range(store.size[i] - 1, 0, -1):
+        if store.alpha[i, s] == 0.0 and store.used[i, s] < oldest:
+            remove_slot(data, i, s, store, work)
 
 
 def fold_pass(
@@ -193,33 +176,6 @@ def fold_pass(
                 tally[STOP] = NEEDS_ROOM
                 return j
     return order.shape[0]
-
-
-def store_gap_pass(
-    data_fields: Any,
-    work_fields: Any,
-    state_fields: Any,
-    w: np.ndarray,
-    blocks: np.ndarray,
-    hinge: np.ndarray,
-    store_fields: Any,
-    value: np.ndarray,
-) -> int:
-    """Template: hinge losses and block gaps of blocks whose mass is in the store; how many were done."""
-    data = Data(*data_fields)
-    work = Work(*work_fields)
-    state = State(*state_fields)
-    store = Store(*store_fields)
-    for j in range(blocks.shape[0]):
-        i = blocks[j]
-        scores(data, i, w, 1.0, work)
-        hinge[i] = max(argmax(data, i, w, work) - truth_value(data, i, w, work), 0.0)
-        value_rest = corner_values(data, i, w, False, state, store, work, value)
-        average = average_value(i, store, value, value_rest)
-        state.gap[i] = state.weight[i] * (hinge[i] - average)
-        if not is_maximal(hinge[i], average):
-            return j
-    return blocks.shape[0]
 
 
 def store_rebuild_pass(

@@ -1,5 +1,5 @@
 """Compiled building blocks: specialisation of templates to a model, and the disk cache behind it."""
 
-from bcfw.kernels.specialise import KernelSet, called, entry
+from bcfw.kernels.specialise import KernelSet, called, entry, variant
 
-__all__ = ["KernelSet", "called", "entry"]
+__all__ = ["KernelSet", "called", "entry", "variant"]

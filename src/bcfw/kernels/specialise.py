@@ -29,6 +29,14 @@ def called(template: F) -> F:
     return template
 
 
+def variant(template: F, **functions: Callable[..., Any]) -> F:
+    """A copy of a template that finds other functions under some of its global names: they are compiled into it."""
+    scope = {**template.__globals__, **functions}
+    copy: Any = types.FunctionType(template.__code__, scope, template.__name__, template.__defaults__)
+    copy.__qualname__, copy.__module__ = template.__qualname__, template.__module__
+    return copy
+
+
 def global_names(code: types.CodeType) -> set[str]:
     """Every name that ``code``, or a function nested in it, looks up as a global."""
     names = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}

@@ -11,6 +11,9 @@ import numpy as np
 #: Random numbers enter as whole numbers below this.
 SCALE = 1 << 62
 
+#: For blocks in a given order.
+NO_TREE = np.zeros(0)
+
 
 def make_tree(values: np.ndarray, largest: bool) -> np.ndarray:
     """Tree over non-negative values."""

@@ -53,6 +53,9 @@ class Model:
     #: Whether block averages mean the same for other inputs, so that a state can be taken over to changed data.
     in_part_space: ClassVar[bool] = False
 
+    #: Whether kept labelings are one plain array, which can be saved.
+    saves_labelings: ClassVar[bool] = False
+
     def features(self, x: Any, y: Any) -> Any:
         """Joint features phi(x, y) in R^d."""
         raise ModelError(f"{type(self).__name__} needs a method features(self, x, y)")
@@ -88,8 +91,8 @@ class Model:
         return black_box.make_work()
 
     def make_labelings(self, data: Any, slots: int = 1) -> Any:
-        """Room for some labelings per block."""
-        return [[None] * slots for _ in data.truths]
+        """Room for some labelings per block, with the truth in every slot."""
+        return [[(truth, 0.0)] * slots for truth in data.truths]
 
     def initial_mu(self, data: Any) -> tuple[Any, ...]:
         """Averaged parts of all blocks at the start, ``mu_i = z(y_i)``."""
@@ -120,11 +123,16 @@ class KernelModel(Model):
     ``make_work`` and ``initial_mu``. Its data must have the fields ``y`` (flat labels) and ``y_off`` (offsets).
     """
 
+    saves_labelings = True
+
     def data_arrays(self, data: Any) -> list[np.ndarray]:
         return [np.asarray(field) for field in data]
 
     def make_labelings(self, data: Any, slots: int = 1) -> np.ndarray:
-        return np.zeros(slots * len(data.y), dtype=np.int32)
+        lengths = np.diff(data.y_off)
+        block = np.repeat(np.arange(len(lengths)), slots * lengths)
+        inside = np.arange(len(block)) - slots * data.y_off[block]
+        return data.y[data.y_off[block] + inside % lengths[block]].astype(np.int32)
 
     def export_mu(self, data: Any, mu: tuple[Any, ...]) -> list[np.ndarray]:
         return list(mu)

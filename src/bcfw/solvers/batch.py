@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from bcfw.dual import DualProblem
+from bcfw.dual.steps import exact_step
 from bcfw.run import Run
 from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.batch_passes import batch_oracle_pass, batch_step_pass
 from bcfw.solvers.loop import STALL
-from bcfw.solvers.passes import batch_oracle_pass, batch_step_pass, exact_step
 
 
 class BatchFW(Solver):
@@ -25,7 +26,6 @@ class BatchFW(Solver):
 
     def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
         passes = 0
-        problem.close_store()
         w, n = problem.state.w, problem.n_blocks
         labelings = problem.model.make_labelings(problem.data)
         while True:

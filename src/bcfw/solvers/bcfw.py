@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual import DualProblem
+from bcfw.dual.store_visits import pairwise_pass
 from bcfw.errors import OptionError
 from bcfw.options import Choice, Count, Flag, Positive
 from bcfw.records import AWAY, BEST, CACHE_FIRST, FW, ORACLE, PAIRWISE, Corners
@@ -87,18 +88,25 @@ class BCFW(Solver):
     def uses_store(self) -> bool:
         return self.step != "fw" or self.cache is not None
 
-    def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
-        if self.uses_store:
-            problem.open_store(self.max_labelings, active=self.step != "fw")
-        else:
+    def prepare(self, problem: DualProblem) -> None:
+        if not self.uses_store:
             problem.close_store()
+        elif self.step == "pairwise" and self.away_corner == "value":
+            problem.open_store(self.max_labelings, active=True, template=pairwise_pass)
+        else:
+            problem.open_store(self.max_labelings, active=self.step != "fw")
+
+    def solve(
+        self, problem: DualProblem, run: Run, rng: np.random.Generator, patience: float = float("inf")
+    ) -> Outcome:
+        """As :meth:`Solver.solve`, but after ``patience`` passes the outcome is returned without a status."""
         decay_blocks = len(problem.blocks) if self.step_size == "decay" else 0
         sampling = SAMPLINGS[self.sampling]
         loop = Loop(problem, run, int(self.averaging), decay_blocks, sampling.by_gap)
         loop.certify()
         for number in itertools.count(1):
             run.check_limits(loop.effort)
-            if run.status is not None:
+            if run.status is not None or number > patience:
                 break
             gain = loop.one_pass(sampling, rng, self._corners(loop, number))
             if self.step_size == "exact":
@@ -119,4 +127,5 @@ class BCFW(Solver):
             cache_share=float(self.cache_F),
             cache_floor=float(self.cache_nu) * loop.last_gap / len(loop.problem.blocks),
             round=number,
+            oldest=0,
         )

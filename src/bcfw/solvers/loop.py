@@ -7,21 +7,17 @@ import time
 import numpy as np
 
 from bcfw.dual import Certificate, DualProblem
-from bcfw.kernels.trees import SCALE, make_tree
+from bcfw.kernels.trees import NO_TREE, SCALE, make_tree
 from bcfw.records import AVERAGED_STEPS, CACHE_FIRST, CALLS, GAIN, TRACK_SIZE, Corners, Rule
 from bcfw.run import Run
 from bcfw.selection import SAMPLINGS, Sampling
 from bcfw.solvers.base import Outcome
-from bcfw.solvers.passes import fw_pass
-from bcfw.solvers.store_passes import store_pass
 
 #: A pass is cut into compiled calls of about this many seconds, so that limits and Ctrl-C are honoured soon.
 CALL_SECONDS = 0.1
 
 #: A full exact pass that gains less than this fraction of P(0) cannot make progress in floating point.
 STALL = 1e-15
-
-NO_TREE = np.zeros(0)
 
 
 class Loop:
@@ -47,23 +43,20 @@ class Loop:
         self.rule = Rule(problem.lam, decay_blocks, np.zeros((tracks, problem.model.dim)), 0)
         problem.tally[AVERAGED_STEPS:] = 0.0
         self.by_gap = by_gap
-        self.calls = 0
-        self.cached_visits = 0
         self.chunk = 1
         self.certificate: Certificate | None = None
         self.last_gap = problem.worst_loss
-        self._value = np.zeros(0 if problem.store is None else problem.store.alpha.shape[1])
         self._visited = False
 
     @property
     def passes(self) -> float:
         """Oracle calls of steps, divided by the number of blocks."""
-        return self.calls / len(self.problem.blocks)
+        return self.run.calls / len(self.problem.blocks)
 
     @property
     def effort(self) -> float:
         """What ``max_passes`` limits: passes, or a twentieth of the visits if nearly all of them hit the cache."""
-        return max(self.calls, self.cached_visits / 20) / len(self.problem.blocks)
+        return max(self.run.calls, self.run.cached_visits / 20) / len(self.problem.blocks)
 
     def one_pass(
         self, sampling: Sampling, rng: np.random.Generator, corners: Corners | None = None, track: int = 0
@@ -80,7 +73,7 @@ class Loop:
         self.certificate = None
         position = 0
         while position < len(order) and run.status is None:
-            allowed = np.ceil(run.max_passes * len(problem.blocks)) - self.calls
+            allowed = np.ceil(run.max_passes * len(problem.blocks)) - self.run.calls
             part = order[position : position + int(min(self.chunk, max(1, allowed)))]
             before = time.perf_counter()
             self._visit(part, tree, corners, track)
@@ -88,7 +81,7 @@ class Loop:
                 self.chunk = min(2 * self.chunk, len(order))
             position += len(part)
             if corners is not None and corners.source == CACHE_FIRST:
-                self.cached_visits += len(part)
+                self.run.cached_visits += len(part)
             if position < len(order):
                 run.check_limits(self.effort)
         return float(problem.tally[GAIN])
@@ -96,15 +89,10 @@ class Loop:
     def _visit(self, part: np.ndarray, tree: np.ndarray, corners: Corners | None, track: int) -> None:
         problem = self.problem
         problem.tally[CALLS] = 0.0
-        rule = tuple(self.rule._replace(track=track))
         try:
-            if corners is None:
-                problem.sweep(fw_pass, part, rule, tree)
-            else:
-                assert problem.store is not None
-                problem.sweep(store_pass, part, rule, tree, tuple(problem.store), tuple(corners), self._value)
+            problem.visit(part, self.rule._replace(track=track), tree, corners)
         finally:
-            self.calls += int(problem.tally[CALLS])
+            self.run.calls += int(problem.tally[CALLS])
             problem.oracle_calls += int(problem.tally[CALLS])
 
     def check_stall(self, gain: float, sampling: Sampling, exact: Corners | None) -> None:

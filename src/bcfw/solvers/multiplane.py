@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual import DualProblem
-from bcfw.dual.store import prune_pass
+from bcfw.dual.store_visits import pairwise_pass
 from bcfw.errors import OptionError
 from bcfw.options import Choice, Count, CountOr, Flag, Positive
 from bcfw.records import FW, ORACLE, PAIRWISE, STORE_ONLY, Corners
@@ -78,8 +78,13 @@ class MultiPlane(Solver):
     def uses_store(self) -> bool:
         return True
 
+    def prepare(self, problem: DualProblem) -> None:
+        if self.step == "pairwise":
+            problem.open_store(self.max_labelings, active=True, template=pairwise_pass)
+        else:
+            problem.open_store(self.max_labelings, active=False)
+
     def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
-        problem.open_store(self.max_labelings, active=self.step == "pairwise")
         loop = Loop(problem, run, tracks=2 * int(self.averaging), by_gap=SAMPLINGS[self.sampling].by_gap)
         loop.certify()
         for number in itertools.count(1):
@@ -87,9 +92,7 @@ class MultiPlane(Solver):
             if run.status is not None:
                 break
             gain = self._iteration(loop, rng, number)
-            loop.check_stall(gain, SAMPLINGS[self.sampling], self._corners(ORACLE, number))
-            assert problem.store is not None
-            problem.call(prune_pass, tuple(problem.store), number - self.inactive)
+            loop.check_stall(gain, SAMPLINGS[self.sampling], self.corners(ORACLE, number))
             if run.status is None and number % self.gap_every == 0:
                 loop.certify()
             run.after_pass(loop.passes, loop.weights)
@@ -98,7 +101,7 @@ class MultiPlane(Solver):
     def _iteration(self, loop: Loop, rng: np.random.Generator, number: int) -> float:
         """One exact pass and the passes over the store that pay; returns the dual gain."""
         start = time.perf_counter()
-        total = loop.one_pass(SAMPLINGS[self.sampling], rng, self._corners(ORACLE, number))
+        total = loop.one_pass(SAMPLINGS[self.sampling], rng, self.corners(ORACLE, number))
         spent = self._cost(start, 1.0)
         most = MOST_STORE_PASSES if self.passes == "auto" else self.passes
         for _ in range(most):
@@ -106,7 +109,7 @@ class MultiPlane(Solver):
             if loop.run.status is not None:
                 break
             start = time.perf_counter()
-            gain = loop.one_pass(SAMPLINGS["permuted"], rng, self._corners(STORE_ONLY, number), track=1)
+            gain = loop.one_pass(SAMPLINGS["permuted"], rng, self.corners(STORE_ONLY, number), track=1)
             cost = self._cost(start, self.store_cost)
             total += gain
             spent += cost
@@ -117,6 +120,8 @@ class MultiPlane(Solver):
     def _cost(self, start: float, fixed: float) -> float:
         return time.perf_counter() - start if self.clock == "wall" else float(fixed)
 
-    def _corners(self, source: int, number: int) -> Corners:
+    def corners(self, source: int, number: int) -> Corners:
+        """How a pass of iteration ``number`` uses the store."""
         step = PAIRWISE if self.step == "pairwise" else FW
-        return Corners(step=step, by_gain=0, source=source, cache_share=0.0, cache_floor=0.0, round=number)
+        oldest = number - self.inactive
+        return Corners(step, by_gain=0, source=source, cache_share=0.0, cache_floor=0.0, round=number, oldest=oldest)

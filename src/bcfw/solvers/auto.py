@@ -1,0 +1,84 @@
+"""The solver that chooses: by the oracle's cost, measured at the start, against that of visits without it."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from bcfw.dual import DualProblem
+from bcfw.records import ORACLE, STORE_ONLY, Corners
+from bcfw.run import Run
+from bcfw.selection import SAMPLINGS
+from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.bcfw import BCFW
+from bcfw.solvers.loop import Loop
+from bcfw.solvers.multiplane import MultiPlane
+
+#: A pass of the oracle that takes less than so many seconds makes a small problem: plain BCFW may well be done before
+#: the code of a store has been compiled.
+SMALL_PASS = 0.01
+
+#: Passes that plain BCFW has on a small problem before multi-plane takes over.
+PATIENCE = 300
+
+#: What a visit to the store is said to cost, relative to one with the oracle, by what it was measured to cost at most.
+#: Classes so coarse that the clock hardly ever decides otherwise the next time. About half the measured cost is
+#: charged: a pass over the store also makes the next exact pass worth more, and with a few too many of them the time
+#: hardly changes while oracle calls are saved.
+STORE_COSTS = ((0.01, 0.002), (0.1, 0.02), (np.inf, 0.2))
+
+
+NO_BLOCKS = np.zeros(0, np.int64)
+
+
+class Auto(Solver):
+    """Chooses the solver by measuring: ``solver="auto"``.
+
+    Multi-plane BCFW with pairwise steps, told what a visit to the store costs here (measured in the first iteration),
+    has been fastest wherever more than a second is needed: the dearer the oracle, the more passes over the store.
+    Small problems with compiled oracles begin with plain BCFW, which needs less code to be compiled; what it has not
+    solved after 300 passes is handed over. The result's ``solver`` is the one that was chosen, with all its options;
+    given to ``train`` it works in the same way whatever the clock says.
+
+    Examples
+    --------
+    >>> import bcfw
+    >>> bcfw.solvers.Auto()
+    Auto()
+    """
+
+    def prepare(self, problem: DualProblem) -> None:
+        """A store that a warm start has brought along is kept."""
+        if problem.store is not None or not problem.model.kernels.compiled:
+            MultiPlane().prepare(problem)
+
+    def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
+        if problem.store is None:
+            if problem.oracle_seconds() * len(problem.blocks) < SMALL_PASS:
+                plain = BCFW()
+                outcome = plain.solve(problem, run, rng, PATIENCE)
+                if run.status is not None:
+                    return outcome._replace(solver=plain)
+            MultiPlane().prepare(problem)
+        chosen = MultiPlane(clock="count", store_cost=self._store_cost(problem, run, rng))
+        return chosen.solve(problem, run, rng)._replace(solver=chosen)
+
+    def _store_cost(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> float:
+        """Take one iteration with three passes over the store; what one of these costs, the exact pass costing 1."""
+        loop = Loop(problem, run)
+        loop.certify()
+        first = MultiPlane()
+        exact = self._seconds(loop, rng, first.corners(ORACLE, 1))
+        store = min(self._seconds(loop, rng, first.corners(STORE_ONLY, 1)) for _ in range(3))
+        run.after_pass(loop.passes, loop.weights)
+        if exact < SMALL_PASS:
+            return STORE_COSTS[-1][1]  # too short to measure; the seed alone shall decide
+        return next(charged for most, charged in STORE_COSTS if store <= most * exact)
+
+    def _seconds(self, loop: Loop, rng: np.random.Generator, corners: Corners) -> float:
+        loop.problem.visit(NO_BLOCKS, loop.rule, corners=corners)  # not the time to compile
+        start = time.perf_counter()
+        if loop.run.status is None:
+            loop.one_pass(SAMPLINGS["permuted"], rng, corners)
+        return time.perf_counter() - start

@@ -1,0 +1,88 @@
+"""``solver="auto"``: what it chooses, by costs that a test can set."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bcfw
+from bcfw.solvers import BCFW, MultiPlane, auto
+from problems import CASES
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that only the oracle and the visits to the store move: seconds per visit by name."""
+    costs = {"oracle": 1.0, "store": 1.0, "now": 0.0}
+    monkeypatch.setattr(auto.time, "perf_counter", lambda: costs["now"])
+    return costs
+
+
+class Counted(type(CASES["dense-features"].model)):
+    """The Python model, with an oracle that moves the clock."""
+
+    clock: dict[str, float]
+
+    def oracle(self, w, x, y_true=None):
+        self.clock["now"] += self.clock["oracle"]
+        return super().oracle(w, x, y_true)
+
+
+def chosen(clock, store):
+    """What is chosen when a visit to the store costs so many oracle calls."""
+    case = CASES["dense-features"]
+    model = Counted(case.model.K, case.model.cost)
+    model.clock = clock
+    plain = bcfw.dual.DualProblem.visit
+
+    def visit(problem, order, rule, *more, corners=None, **options):
+        found = corners if corners is not None else (more[1] if len(more) > 1 else None)
+        if found is not None and found.source == bcfw.records.STORE_ONLY:
+            clock["now"] += store * len(order)
+        return plain(problem, order, rule, *more, **({} if corners is None else {"corners": corners}), **options)
+
+    bcfw.dual.DualProblem.visit = visit
+    try:
+        return bcfw.train(model, case.X, case.y, lam=case.lam, tol=1e-6)
+    finally:
+        bcfw.dual.DualProblem.visit = plain
+
+
+@pytest.mark.parametrize(("store", "charged"), [(0.5, 0.2), (0.05, 0.02), (0.001, 0.002)])
+def test_cost_of_the_store_is_measured(clock, store, charged):
+    result = chosen(clock, store)
+    assert result.status == "converged"
+    assert repr(result.solver) == repr(MultiPlane(clock="count", store_cost=charged))
+
+
+def test_dearer_oracles_are_called_less(clock):
+    assert chosen(clock, 0.001).n_passes < chosen(clock, 0.5).n_passes
+
+
+def test_a_small_problem_begins_with_plain_steps(monkeypatch):
+    case = CASES["chain-cost"]
+    result = case.train(tol=0.01)
+    assert repr(result.solver) == "BCFW()"
+    plain = case.train(tol=0.01, solver="bcfw")
+    assert np.array_equal(result.w, plain.w)
+    monkeypatch.setattr(auto, "PATIENCE", 2)
+    result = case.train(tol=1e-6)
+    assert isinstance(result.solver, MultiPlane)
+    assert result.status == "converged"
+    assert np.all(np.diff(result.history["dual"]) >= -1e-13)
+    assert result.history["passes"][-1] == result.n_passes
+
+
+def test_a_large_problem_uses_the_store(monkeypatch):
+    monkeypatch.setattr(auto, "SMALL_PASS", 0.0)
+    result = CASES["chain-cost"].train(tol=1e-6)
+    assert isinstance(result.solver, MultiPlane)
+
+
+def test_warm_start_keeps_the_labelings():
+    case = CASES["chain-cost"]
+    first = case.few_passes(3, solver=MultiPlane())
+    result = case.train(tol=1e-6, warm_start=first)
+    assert isinstance(result.solver, MultiPlane)
+    assert result.history["dual"][0] == pytest.approx(first.dual, abs=1e-12)
+    assert isinstance(case.train(tol=0.01, warm_start=case.few_passes(3, solver="bcfw")).solver, BCFW)
