@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 from pathlib import Path
@@ -56,3 +57,35 @@ def test_ocr_small(words):
             bcfw.models.Chain(), X, y, lam=1.0 / len(X), tol=1e-6, max_passes=50, solver=BCFW(sampling="uniform")
         )
     assert result.dual == pytest.approx(0.0169, rel=0.03)
+
+
+@pytest.fixture(scope="module")
+def effort(words):
+    """Oracle calls of steps, in passes, and all oracle calls that a solver needs for a relative gap of 0.01."""
+    X, y = choose(words, lambda fold: fold == 0)
+
+    @functools.cache
+    def measure(**options):
+        result = bcfw.train(bcfw.models.Chain(), X, y, lam=0.01, tol=0.01, solver=BCFW(**options), n_jobs=2)
+        assert result.status == "converged"
+        return result.n_passes, result.n_oracle_calls
+
+    return measure
+
+
+def test_gap_sampling_needs_fewer_passes_than_uniform(effort):
+    """About 520 and 640 (gaps-2016, section 3.1)."""
+    assert effort(sampling="gap")[0] < 0.9 * effort(sampling="uniform")[0]
+
+
+def test_pairwise_steps_need_fewer_passes_at_small_gaps(effort):
+    """About 260 and 520 (gaps-2016, section 3.2)."""
+    assert effort(sampling="gap", step="pairwise")[0] < 0.6 * effort(sampling="gap")[0]
+
+
+def test_the_cache_saves_oracle_calls(effort):
+    """About 22 and 260 passes; a fifth of the calls when those of certificates count (gaps-2016, section 3.3)."""
+    cached_passes, cached_calls = effort(sampling="gap", step="pairwise", cache="gap")
+    passes, calls = effort(sampling="gap", step="pairwise")
+    assert cached_passes < 0.2 * passes
+    assert cached_calls < 0.3 * calls
