@@ -165,8 +165,66 @@ def build_chain() -> Iterator[Case]:
         yield chain_case(f"chain-{name}", inputs, y, F, K, cost, ends, normalize)
 
 
+def matchings(I: int, J: int) -> list[np.ndarray]:
+    """All 0/1 matrices with at most one 1 in each row and column."""
+    found = []
+    for columns in itertools.product(range(-1, J), repeat=I):
+        linked = [j for j in columns if j >= 0]
+        if len(set(linked)) == len(linked):
+            found.append(np.array([[int(j == column) for j in range(J)] for column in columns]).reshape(I, J))
+    return found
+
+
+def matching_case(name: str, X: list[Any], y: list[Any], miss: float, extra: float, normalize: bool) -> Case:
+    def phi(x: Any, y: Any) -> np.ndarray:
+        total = np.zeros(x.shape[2])
+        for i, j in np.ndindex(*y.shape):
+            if y[i, j] == 1:
+                total += x[i, j]
+        return total
+
+    def delta(y_true: Any, y: Any) -> float:
+        total, n_sure = 0.0, 0
+        for i, j in np.ndindex(*y_true.shape):
+            n_sure += int(y_true[i, j] == 1)
+            if y_true[i, j] == 1 and y[i, j] != 1:
+                total += miss
+            if y_true[i, j] == 0 and y[i, j] == 1:
+                total += extra
+        return total / max(1, n_sure) if normalize else total
+
+    model = bcfw.models.Matching(miss, extra, normalize=normalize)
+    return Case(name, model, X, y, lambda x, y: matchings(*y.shape), phi, delta)
+
+
+def drawn_truth(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    """Sure, no and possible links at random, until only one output has the largest loss: ties can be broken either way,
+    and at w = 0 tests compare the oracle's answers with enumerated ones."""
+    while True:
+        y = rng.choice([0, 1, -1], size=shape, p=[0.5, 0.35, 0.15])
+        extra = [int(((y == 0) * z - (y == 1) * z).sum()) for z in matchings(*shape) if not z[y == -1].any()]
+        if extra.count(max(extra)) == 1:
+            return y
+
+
+def build_matching() -> Iterator[Case]:
+    """Some truths are matchings, some are not; some have possible links."""
+    for name, F, shapes, miss, extra, normalize in (
+        ("costs", 3, ((2, 3), (3, 2), (3, 3), (1, 2), (2, 2)), 1.7, 0.6, False),
+        ("normalized", 2, ((2, 2), (1, 3), (3, 3), (3, 1)), 1.0, 1.0, True),
+    ):
+        rng = np.random.default_rng(20 + F)
+        X = [rng.standard_normal((*shape, F)) for shape in shapes]
+        y = [drawn_truth(rng, shape) for shape in shapes]
+        yield matching_case(f"matching-{name}", X, y, miss, extra, normalize)
+
+
 #: Builders of at least one case per built-in model.
-BUILDERS: dict[str, Callable[[], Iterator[Case]]] = {"multiclass": build_multiclass, "chain": build_chain}
+BUILDERS: dict[str, Callable[[], Iterator[Case]]] = {
+    "multiclass": build_multiclass,
+    "chain": build_chain,
+    "matching": build_matching,
+}
 
 
 # --- models of a user's own --------------------------------------------------------------------------------------

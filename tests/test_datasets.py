@@ -23,8 +23,10 @@ from bcfw.datasets import (
     conll2000,
     convert,
     fetch_conll2000,
+    fetch_hansards,
     fetch_ocr,
     fetch_usps,
+    hansards,
     load_digit_words,
     ocr,
     usps,
@@ -169,6 +171,15 @@ def test_a_broken_file_names_itself_and_the_converter(cache):
     written(cache / usps.FILE, "no archive")
     with pytest.raises(InputError, match=r"usps\.npz.*bcfw\.datasets\.convert usps"):
         fetch_usps()
+
+
+def test_missing_pairs_name_the_source_and_the_arrays_to_save(cache):
+    with pytest.raises(DataNotFound, match=r"(?s)HLT-NAACL 2003.*http.*save the arrays X .*BCFW_DATA") as caught:
+        fetch_hansards()
+    assert str(cache) in str(caught.value)
+    written(cache / hansards.FILE, "no archive")
+    with pytest.raises(InputError, match=r"hansards_pairs\.npz.*save the arrays X "):
+        fetch_hansards()
 
 
 def test_unknown_size_is_named_with_the_nearest():
@@ -455,3 +466,57 @@ def test_real_conll2000(real_data, tmp_path):
     check_attributes(found, 40)
     for path, original in zip(convert.convert_conll2000(*originals, tmp_path), originals, strict=True):
         assert gzip.decompress(path.read_bytes()) == gzip.decompress(original.read_bytes())
+
+
+# --- word alignments ---------------------------------------------------------------------------------------------
+
+
+def save_pairs(path, shapes, split, rng):
+    """A file of sentence pairs with two features; the arrays saved."""
+    sizes = [rows * columns for rows, columns in shapes]
+    arrays = {
+        "X": rng.random((sum(sizes), 2)).astype(np.float16),
+        "Y": rng.integers(0, 3, size=sum(sizes)).astype(np.uint8),
+        "shape": np.array(shapes, np.int16),
+        "offsets": np.r_[0, np.cumsum(sizes)].astype(np.int32),
+        "split": np.array(split, np.uint8),
+        "feature_names": np.array(["one", "two"]),
+    }
+    path.parent.mkdir(parents=True)
+    np.savez(path, **arrays)
+    return arrays
+
+
+def test_hansards_are_cut_into_trial_train_and_test_pairs(cache):
+    rng = np.random.default_rng(0)
+    shapes = rng.integers(1, 5, size=(105, 2)).tolist()
+    split = [0, 0, *[1] * 102, 0]
+    arrays = save_pairs(cache / hansards.FILE, shapes, split, rng)
+    found = fetch_hansards()
+    parts = {"trial": [0, 1, 104], "train": range(2, 102), "test": range(102, 104)}
+    assert found.feature_names == ["one", "two"]
+    for part, numbers in parts.items():
+        assert len(found[f"X_{part}"]) == len(found[f"y_{part}"]) == len(numbers)
+        for k, x, y in zip(numbers, found[f"X_{part}"], found[f"y_{part}"], strict=True):
+            start = arrays["offsets"][k]
+            assert x.dtype == np.float64
+            assert x.shape == (*shapes[k], 2)
+            for i, j in np.ndindex(*y.shape):
+                row = start + i * shapes[k][1] + j
+                assert x[i, j].tolist() == arrays["X"][row].astype(float).tolist()
+                assert found.target_names[y[i, j]] == ["none", "possible", "sure"][arrays["Y"][row]]
+
+
+def test_real_hansards(real_data):
+    real_data(hansards.SOURCE)
+    found = fetch_hansards()
+    assert [len(found[f"X_{part}"]) for part in ("trial", "train", "test")] == [37, 100, 347]
+    X, y = ([one for part in ("trial", "train", "test") for one in found[f"{kind}_{part}"]] for kind in "Xy")
+    assert sum(one.size for one in y) == 157286
+    assert [sum(int((one == label).sum()) for one in y) for label in (0, -1, 1)] == [138064, 14846, 4376]
+    assert all(x.shape == (*one.shape, 14) for x, one in zip(X, y, strict=True))
+    assert len(found.feature_names) == 14
+    assert all((x[:, :, 0] == 1.0).all() for x in X)
+    sure = [one == 1 for one in y]
+    no_matching = [max(one.sum(axis=0).max(), one.sum(axis=1).max()) > 1 for one in sure]
+    assert 0.2 < np.mean(no_matching) < 0.3

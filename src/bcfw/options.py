@@ -85,6 +85,16 @@ class Positive(Option):
         return isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < math.inf
 
 
+class NonNegative(Option):
+    """A number >= 0."""
+
+    def allowed(self) -> str:
+        return "a finite number >= 0"
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < math.inf
+
+
 class Configurable:
     """A class whose :class:`Option` attributes are its keyword arguments.
 

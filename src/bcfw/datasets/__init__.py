@@ -1,9 +1,10 @@
-"""Data sets to learn from and to measure on: one that is always there, three that are found on disk.
+"""Data sets to learn from and to measure on: one that is always there, four that are found on disk.
 
 :func:`load_digit_words` needs no file: it writes words from the digits that scikit-learn ships. The ``fetch_*``
 functions read public research data whose licences forbid shipping them, from the folder named by the environment
 variable ``BCFW_DATA`` or from the user's cache; where they find none, :class:`DataNotFound` names the public source
-and the command of :mod:`bcfw.datasets.convert` that turns the original files into the ones read here.
+and the command of :mod:`bcfw.datasets.convert` that turns the original files into the ones read here (for
+:func:`fetch_hansards`, whose features need statistics of a large corpus, the arrays to write).
 
 Every loader returns a :class:`sklearn.utils.Bunch` with ``X_train``, ``y_train``, ``X_test``, ``y_test``,
 ``target_names`` and ``DESCR``.
@@ -16,6 +17,7 @@ from typing import Any
 
 from bcfw.datasets.conll2000 import fetch_conll2000
 from bcfw.datasets.digit_words import load_digit_words
+from bcfw.datasets.hansards import fetch_hansards
 from bcfw.datasets.locate import DataNotFound, cache_folder
 from bcfw.datasets.ocr import fetch_ocr
 from bcfw.datasets.usps import fetch_usps
@@ -25,6 +27,7 @@ __all__ = [
     "cache_folder",
     "convert",
     "fetch_conll2000",
+    "fetch_hansards",
     "fetch_ocr",
     "fetch_usps",
     "load_digit_words",

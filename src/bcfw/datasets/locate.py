@@ -29,13 +29,16 @@ class Source:
     origin : str
         The original public files by name, and the page that offers them.
     command : str
-        The command that converts the original files.
+        The command that converts the original files; empty if there is none.
+    layout : str
+        The arrays that the file must hold, for data without a command.
     """
 
     title: str
     files: tuple[str, ...]
     origin: str
-    command: str
+    command: str = ""
+    layout: str = ""
 
     def locate(self) -> list[Path]:
         """Paths of all files, from the first data folder that has them all.
@@ -52,7 +55,7 @@ class Source:
                 return paths
         raise DataNotFound(
             f"{self.title}: no {' and '.join(self.files)} in {' or '.join(str(folder) for folder in folders)}. "
-            f"Get {self.origin}, then run '{self.command}'; "
+            f"Get {self.origin}, then {self._recipe()}; "
             "or set the environment variable BCFW_DATA to a folder that has the converted files"
         )
 
@@ -63,9 +66,13 @@ class Source:
                 return [archive[name] for name in names]
         except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise InputError(
-                f"{self.title}: cannot read {', '.join(names)} from {path} ({error}); write it again with "
-                f"'{self.command}'"
+                f"{self.title}: cannot read {', '.join(names)} from {path} ({error}); to write it again, "
+                f"{self._recipe()}"
             ) from error
+
+    def _recipe(self) -> str:
+        """What turns the original files into the ones read here."""
+        return f"run '{self.command}'" if self.command else f"compute and save the arrays {self.layout}"
 
 
 def cache_folder() -> Path:

@@ -3,9 +3,10 @@
 from bcfw.models.base import CompiledModel, KernelModel, Model
 from bcfw.models.chain import Chain
 from bcfw.models.check import check_model
+from bcfw.models.matching import Matching
 from bcfw.models.multiclass import Multiclass
 
 #: Every built-in model; common tests run over it.
-MODELS = {"multiclass": Multiclass, "chain": Chain}
+MODELS = {"multiclass": Multiclass, "chain": Chain, "matching": Matching}
 
-__all__ = ["MODELS", "Chain", "CompiledModel", "KernelModel", "Model", "Multiclass", "check_model"]
+__all__ = ["MODELS", "Chain", "CompiledModel", "KernelModel", "Matching", "Model", "Multiclass", "check_model"]

@@ -1,0 +1,166 @@
+"""Bipartite matching, such as word alignment, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from bcfw.estimators.base import BaseSVM, Task, read_list, read_sample_weight
+from bcfw.models import Matching
+from bcfw.models.inputs import check_same_length
+from bcfw.models.matching import NONE, SURE, read_labels
+from bcfw.run import Callback, Result
+from bcfw.solvers import Solver
+
+
+class MatchingSVM(BaseSVM):
+    """Links between the items of two sides, at most one per item, by a structural SVM with a certified duality gap.
+
+    The score of a matching is the sum of ``x[i, j]'coef_`` over its links; prediction maximises it. Unlinked items
+    score nothing, so give a constant feature: its weight is the threshold of a link.
+
+    X is a list of (I, J, F) arrays, the features of every link that could be; y a list of (I, J) arrays with 1 for a
+    sure link, 0 for none and -1 for a possible one (see :class:`bcfw.models.Matching`).
+
+    Parameters
+    ----------
+    lam, C, solver, tol, max_passes, max_seconds, random_state, n_jobs, verbose, warm_start, callbacks
+        See :class:`bcfw.StructuralSVM`.
+    cost_miss, cost_extra : float
+        Cost of a sure link that is missed, and of a predicted link where there is none; >= 0. A larger ``cost_miss``
+        buys recall with precision.
+    normalize : bool
+        Divide the loss of an example by its number of sure links; otherwise large examples weigh more.
+
+    Attributes
+    ----------
+    coef_ : (F,) array
+        The weights w.
+    duality_gap_, n_iter_, lam_, result_
+        Certified bound on the suboptimality, passes (at least 1), regularisation used, all else about the run.
+    n_features_in_ : int
+        F.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw
+    >>> y = [np.array([[0, 1, 0], [1, 0, 0]]), np.array([[1, -1]])]
+    >>> X = [np.stack([np.ones(one.shape), one == 1], axis=2) for one in y]
+    >>> svm = bcfw.MatchingSVM(lam=0.01).fit(X, y)
+    >>> svm.predict(X)[1], svm.score(X, y)
+    (array([[1, 0]]), 1.0)
+    """
+
+    def __init__(
+        self,
+        lam: float = 0.01,
+        C: float | None = None,
+        solver: Solver | str = "auto",
+        tol: float = 1e-3,
+        *,
+        cost_miss: float = 1.0,
+        cost_extra: float = 1.0,
+        normalize: bool = False,
+        max_passes: float = 1000,
+        max_seconds: float | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = 1,
+        verbose: int = 0,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] = (),
+    ) -> None:
+        super().__init__(
+            lam,
+            C,
+            solver,
+            tol,
+            max_passes=max_passes,
+            max_seconds=max_seconds,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            warm_start=warm_start,
+            callbacks=callbacks,
+        )
+        self.cost_miss = cost_miss
+        self.cost_extra = cost_extra
+        self.normalize = normalize
+
+    def predict(self, X: Any) -> list[np.ndarray]:
+        """The best matching of every input: (I, J) arrays of 0 and 1."""
+        check_is_fitted(self)
+        return self.result_.predict(read_list(X, "X", "MatchingSVM"))
+
+    def decision_function(self, X: Any) -> list[np.ndarray]:
+        """(I, J) scores ``x[i, j]'coef_`` of the single links of every input; linking pays where they are > 0."""
+        check_is_fitted(self)
+        return self.result_.model.link_scores(self.coef_, read_list(X, "X", "MatchingSVM"))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """One minus the alignment error rate of all inputs together (see :func:`alignment_scores`)."""
+        outputs = self.predict(X)
+        return 1.0 - alignment_scores(y, outputs, sample_weight)["aer"]
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+        inputs, truths = read_list(X, "X", "MatchingSVM"), read_list(y, "y", "MatchingSVM")
+        check_same_length(inputs, truths, "MatchingSVM")
+        model = Matching(self.cost_miss, self.cost_extra, self.normalize)
+        return Task(model, inputs, truths, read_sample_weight(sample_weight, len(inputs)))
+
+    def _set_weights(self, result: Result) -> None:
+        self.coef_ = result.w
+        self.n_features_in_ = len(result.w)
+
+    def _warm_key(self, task: Task) -> Any:
+        """A hash of costs and data: the state lives in feature space, so that of other data would not be feasible."""
+        return joblib.hash((vars(task.model), task.X, task.y))
+
+
+def alignment_scores(y_true: Any, y: Any, sample_weight: Any = None) -> dict[str, float]:
+    """Precision, recall and alignment error rate of predicted links, all examples taken together.
+
+    With A the predicted links, S the sure and P the sure or possible ones (Och and Ney, 2003), in counts weighted by
+    ``sample_weight``::
+
+        precision = |A & P| / |A|,  recall = |A & S| / |S|,  AER = 1 - (|A & S| + |A & P|) / (|A| + |S|)
+
+    A ratio of nothing to nothing counts as perfect.
+
+    Parameters
+    ----------
+    y_true : list of (I, J) arrays
+        1 = sure, 0 = none, -1 = possible.
+    y : list of (I, J) arrays
+        1 = link, 0 = none.
+    sample_weight : (n,) array or None
+
+    Returns
+    -------
+    dict with "aer", "precision" and "recall"
+    """
+    check_same_length(y, y_true, "alignment_scores")
+    counts = np.array([link_counts(y_true[i], one, f"alignment_scores: example {i}") for i, one in enumerate(y)])
+    weight = read_sample_weight(sample_weight, len(counts))
+    found, allowed, predicted, sure = counts.sum(axis=0) if weight is None else weight @ counts
+    return {
+        "aer": 1.0 - ratio(found + allowed, predicted + sure),
+        "precision": ratio(allowed, predicted),
+        "recall": ratio(found, sure),
+    }
+
+
+def link_counts(y_true: Any, y: Any, where: str) -> tuple[int, int, int, int]:
+    """|A & S|, |A & P|, |A| and |S| of one example."""
+    truth = read_labels(y_true, np.shape(y), where)
+    sure, links = truth == SURE, read_labels(y, np.shape(y), where) == SURE
+    kinds = (links & sure, links & (truth != NONE), links, sure)
+    found, allowed, predicted, total = (int(np.count_nonzero(kind)) for kind in kinds)
+    return found, allowed, predicted, total
+
+
+def ratio(part: float, whole: float) -> float:
+    return float(part / whole) if whole else 1.0

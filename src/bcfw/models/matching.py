@@ -1,0 +1,205 @@
+"""Bipartite matching, such as the alignment of the words of two sentences."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from bcfw.errors import InputError
+from bcfw.kernels.vectors import DenseVectors
+from bcfw.models.base import Model
+from bcfw.models.black_box import BlackBoxData
+from bcfw.models.inputs import check_same_length, real
+from bcfw.options import Flag, NonNegative
+
+#: The values of a truth's entries.
+SURE, NONE, POSSIBLE = 1, 0, -1
+
+
+class Pair(NamedTuple):
+    """The input of one example: ``rows`` (I J, F) features of every possible link, ``shape`` (I, J)."""
+
+    rows: np.ndarray
+    shape: tuple[int, int]
+
+
+class Truth(NamedTuple):
+    """The truth of one example, with its loss ``cost_miss missed + cost_extra extra`` taken apart.
+
+    ``labels`` (I J,) are SURE, NONE or POSSIBLE; ``gain`` (I, J) is what a link adds to the loss.
+    """
+
+    labels: np.ndarray
+    gain: np.ndarray
+    n_sure: int
+    cost_miss: float
+    cost_extra: float
+
+
+class Matching(Model):
+    """Links between I and J items, at most one per item: ``<w, phi(x, y)> = sum of x[i, j]'w over the links of y``.
+
+    An input x is an (I, J, F) array, the features of every link that could be. A truth is an (I, J) array with 1 for
+    a (sure) link, 0 for none, and -1 for a possible one: to predict it or to leave it out costs nothing, and phi leaves
+    it out. Outputs are matchings: (I, J) arrays of 0 and 1 with at most one 1 in each row and column; a truth need not
+    be one. Unlinked items score nothing, so a constant feature lets the weights learn a threshold.
+
+    The loss is ``cost_miss |sure links missed| + cost_extra |links where the truth has none|``. The oracle solves an
+    assignment problem: it maximises the sum over the links of ``x[i, j]'w + l[i, j]``, where l is -cost_miss on sure
+    links, cost_extra where there is none and 0 on possible ones.
+
+    Parameters
+    ----------
+    cost_miss, cost_extra : float
+        Cost of a sure link that is missed, and of a predicted link where there is none; >= 0.
+    normalize : bool
+        Divide the loss of an example by its number of sure links (if it has any); otherwise large examples weigh more.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw
+    >>> y = [np.array([[0, 1, 0], [1, 0, 0]]), np.array([[1, -1]])]
+    >>> X = [np.stack([np.ones(one.shape), one == 1], axis=2) for one in y]
+    >>> result = bcfw.train(bcfw.models.Matching(), X, y, lam=0.01)
+    >>> result.predict(X)[0]
+    array([[0, 1, 0],
+           [1, 0, 0]])
+    """
+
+    def __init__(self, cost_miss: float = 1.0, cost_extra: float = 1.0, normalize: bool = False) -> None:
+        self.cost_miss = float(NonNegative(1.0).check("Matching", "cost_miss", cost_miss))
+        self.cost_extra = float(NonNegative(1.0).check("Matching", "cost_extra", cost_extra))
+        self.normalize = bool(Flag(False).check("Matching", "normalize", normalize))
+
+    def bind(self, X: Any, y: Any) -> Matching:
+        """A copy with dim = F set."""
+        check_same_length(X, y, "Matching")
+        bound = copy.copy(self)
+        bound.dim = None
+        bound.dim = bound._pair(X[0], "Matching: example 0").rows.shape[1]
+        return bound
+
+    def features(self, x: Any, y: Any) -> np.ndarray:
+        """phi(x, y), (F,): the sum of x[i, j] over the links of y; possible links are left out."""
+        pair = self._pair(x, "Matching")
+        return PackedMatching.features(pair, np.flatnonzero(read_labels(y, pair.shape, "Matching") == SURE))
+
+    def loss(self, y_true: Any, y: Any) -> float:
+        """``cost_miss |sure links missed| + cost_extra |links where the truth has none|``."""
+        truth = self._truth(y_true, np.shape(y_true), "Matching: y_true")
+        links = np.flatnonzero(read_labels(y, truth.gain.shape, "Matching: y") == SURE)
+        return PackedMatching.loss(truth, links)
+
+    def oracle(self, w: np.ndarray, x: Any, y_true: Any = None) -> np.ndarray:
+        """The matching with the largest loss plus score; without y_true the largest score. (I, J) of 0 and 1."""
+        pair = self._pair(x, "Matching")
+        weights = np.asarray(w, dtype=np.float64)
+        if weights.shape != pair.rows.shape[1:]:
+            raise InputError(f"Matching: w has shape {weights.shape}, expected {pair.rows.shape[1:]}")
+        truth = None if y_true is None else self._truth(y_true, pair.shape, "Matching")
+        return as_matrix(PackedMatching.oracle(weights, pair, truth), pair.shape)
+
+    def predict(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
+        """The best matching of every input: a list of (I, J) arrays of 0 and 1."""
+        return [as_matrix(PackedMatching.oracle(w, pair), pair.shape) for pair in self._pairs(X)]
+
+    def link_scores(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
+        """``x[i, j]'w`` of every link of every input: a list of (I, J) arrays."""
+        return [(pair.rows @ w).reshape(pair.shape) for pair in self._pairs(X)]
+
+    def pack(self, X: Any, y: Any = None) -> BlackBoxData:
+        check_same_length(X, y, "Matching")
+        pairs = self._pairs(X)
+        truths = [self._truth(y[i], pair.shape, f"Matching: example {i}") for i, pair in enumerate(pairs)]
+        phi = [
+            PackedMatching.features(pair, np.flatnonzero(truth.labels == SURE))
+            for pair, truth in zip(pairs, truths, strict=True)
+        ]
+        return BlackBoxData(PackedMatching, pairs, truths, DenseVectors(int(self.dim or 0)), phi)
+
+    def data_arrays(self, data: BlackBoxData) -> list[np.ndarray]:
+        truths = (array for truth in data.y for array in (truth.labels, truth.gain))
+        return [*(pair.rows for pair in data.X), *truths]
+
+    def _pairs(self, X: Any) -> list[Pair]:
+        return [self._pair(x, f"Matching: example {i}") for i, x in enumerate(X)]
+
+    def _pair(self, x: Any, where: str) -> Pair:
+        array = np.ascontiguousarray(real(x, where))
+        if array.ndim != 3 or array.shape[2] == 0:
+            raise InputError(f"{where}: x must be an (I, J, F) array of link features, got shape {array.shape}")
+        if self.dim is not None and array.shape[2] != self.dim:
+            raise InputError(f"{where} has {array.shape[2]} features, expected {self.dim}")
+        if not np.isfinite(array).all():
+            i, j, feature = np.argwhere(~np.isfinite(array))[0]
+            raise InputError(f"{where}: link ({i}, {j}) has a NaN or an infinity in feature {feature}; clean X")
+        n_rows, n_columns, n_features = array.shape
+        return Pair(array.reshape(n_rows * n_columns, n_features), (n_rows, n_columns))
+
+    def _truth(self, y: Any, shape: tuple[int, ...], where: str) -> Truth:
+        labels = read_labels(y, shape, where)
+        n_sure = int(np.count_nonzero(labels == SURE))
+        scale = 1.0 / max(1, n_sure) if self.normalize else 1.0
+        miss, extra = scale * self.cost_miss, scale * self.cost_extra
+        gain = np.select([labels == SURE, labels == NONE], [-miss, extra], 0.0)
+        return Truth(labels, gain.reshape(shape), n_sure, miss, extra)
+
+
+class PackedMatching:
+    """The methods of the model on packed examples, as training calls them; outputs are links, flat indices i J + j."""
+
+    @staticmethod
+    def features(pair: Pair, links: np.ndarray) -> np.ndarray:
+        return np.add.reduce(pair.rows.take(links, axis=0), axis=0)
+
+    @staticmethod
+    def loss(truth: Truth, links: np.ndarray) -> float:
+        """Counts times costs, so that the loss of the truth is exactly zero."""
+        found = truth.labels.take(links)
+        missed = truth.n_sure - np.count_nonzero(found == SURE)
+        extra = np.count_nonzero(found == NONE)
+        return truth.cost_miss * missed + truth.cost_extra * extra
+
+    @staticmethod
+    def oracle(w: np.ndarray, pair: Pair, truth: Truth | None = None) -> np.ndarray:
+        gain = (pair.rows @ w).reshape(pair.shape)
+        if truth is not None:
+            gain += truth.gain
+        return best_links(gain)
+
+
+def best_links(gain: np.ndarray) -> np.ndarray:
+    """The matching with the largest sum of ``gain`` (I, J), as flat indices of its links.
+
+    Assignment problems link every item of the smaller side; with negative gains raised to 0 a link of gain 0 is as
+    good as none, so that dropping those leaves the best matching in which items may stay unlinked.
+    """
+    worth = np.maximum(gain, 0.0)
+    rows, columns = linear_sum_assignment(worth, maximize=True)
+    links = rows * gain.shape[1] + columns
+    return links[worth.take(links) > 0.0]
+
+
+def as_matrix(links: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    y = np.zeros(math.prod(shape), np.int64)
+    y[links] = 1
+    return y.reshape(shape)
+
+
+def read_labels(y: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
+    """(I J,) int8 labels SURE, NONE or POSSIBLE of a truth or an output; bools and whole floats are accepted."""
+    try:
+        labels = np.asarray(y)
+    except ValueError as error:
+        raise InputError(f"{where}: y must be an (I, J) array ({error})") from error
+    if labels.shape != shape or len(shape) != 2:
+        raise InputError(f"{where}: y has shape {labels.shape}, expected {shape if len(shape) == 2 else '(I, J)'}")
+    wrong = np.argwhere(~np.isin(labels, (SURE, NONE, POSSIBLE)))
+    if len(wrong):
+        i, j = wrong[0]
+        raise InputError(f"{where}: y[{i}, {j}] is {labels[i, j]}; use 1 (link), 0 (none) or -1 (possible link)")
+    return labels.astype(np.int8).ravel()
