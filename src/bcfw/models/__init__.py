@@ -4,8 +4,9 @@ from bcfw.models.base import CompiledModel, KernelModel, Model
 from bcfw.models.chain import Chain
 from bcfw.models.check import check_model
 from bcfw.models.multiclass import Multiclass
+from bcfw.models.multilabel import Multilabel
 
 #: Every built-in model; common tests run over it.
-MODELS = {"multiclass": Multiclass, "chain": Chain}
+MODELS = {"multiclass": Multiclass, "chain": Chain, "multilabel": Multilabel}
 
-__all__ = ["MODELS", "Chain", "CompiledModel", "KernelModel", "Model", "Multiclass", "check_model"]
+__all__ = ["MODELS", "Chain", "CompiledModel", "KernelModel", "Model", "Multiclass", "Multilabel", "check_model"]
