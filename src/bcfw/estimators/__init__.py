@@ -2,6 +2,7 @@
 
 from bcfw.estimators.chain import ChainSVM
 from bcfw.estimators.multiclass import MulticlassSVM
+from bcfw.estimators.multilabel import MultilabelSVM
 from bcfw.estimators.structural import StructuralSVM
 
-__all__ = ["ChainSVM", "MulticlassSVM", "StructuralSVM"]
+__all__ = ["ChainSVM", "MulticlassSVM", "MultilabelSVM", "StructuralSVM"]

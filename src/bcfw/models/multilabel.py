@@ -133,7 +133,7 @@ class Multilabel(KernelModel):
     def marginals(self, data: MultilabelData, mu: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
         """(n, L) averaged labels and (n, E, 2, 2) averaged joint states of the edges."""
         L = data.n_labels
-        return mu[0][:, :L], mu[0][:, L:].reshape(-1, len(data.edges), 2, 2)
+        return mu[0][:, :L], mu[0][:, L:].reshape(len(mu[0]), len(data.edges), 2, 2)
 
     def output(self, data: MultilabelData, labelings: np.ndarray) -> np.ndarray:
         """Labels as one (n, L) int array."""
