@@ -170,8 +170,6 @@ Y_FORMS = {
     "bool": lambda Y: Y.astype(bool),
     "float": lambda Y: Y.astype(float),
     "lists": lambda Y: Y.tolist(),
-    "csr": sp.csr_array,
-    "csc": sp.csc_matrix,
     "sparse rows": lambda Y: [sp.csr_matrix(row) for row in Y],
 }
 
@@ -197,7 +195,8 @@ BAD_DATA = {
     "minus one": (X3, [[0, 1], [-1, 1], [0, 1]], "example 1 has -1 at label 0"),
     "half": (X3, [[0, 1], [1, 0.5], [0, 1]], "example 1 has 0.5 at label 1"),
     "nan label": (X3, [[0, np.nan], [1, 0], [0, 1]], "example 0 has nan at label 1"),
-    "two in csr": (X3, sp.csr_array([[0, 1], [0, 1], [0, 2]]), "example 2 has 2 at label 1"),
+    "sparse": (X3, sp.csr_array(Y3), "y is a sparse matrix; give y.toarray"),
+    "two in sparse rows": (X3, [sp.csr_array([row]) for row in ([0, 1], [0, 1], [0, 2])], "example 2 has 2 at label 1"),
     "text": (X3, [["a", "b"]] * 3, "labels must be 0 or 1, got"),
     "ragged y": (X3, [[0, 1], [0, 1, 1], [0, 1]], "example 1 has 3 labels, example 0 has 2"),
     "no rows": (X3, [0, 1, 0], "example 0 must have a row of L labels, got 0"),

@@ -25,7 +25,8 @@ class Multilabel(KernelModel):
     ``w = [U (F, L), V (E, 2, 2)]`` in C order. The max oracle is exact: a threshold per label without edges, else
     dynamic programming from the leaves of the forest to its roots.
 
-    X is an (n, F) array or a sparse matrix, y an (n, L) array or sparse matrix of 0 and 1.
+    X is an (n, F) array or a sparse matrix, y an (n, L) array or a list of n rows of 0 and 1. (A sparse matrix y has no
+    length, which solvers ask for: :class:`bcfw.MultilabelSVM` takes it.)
 
     Parameters
     ----------
@@ -62,6 +63,8 @@ class Multilabel(KernelModel):
 
     def bind(self, X: Any, y: Any) -> Multilabel:
         """A copy with n_labels, n_features, the tree's edges (E, 2) and dim = F L + 4 E set."""
+        if sp.issparse(y):
+            raise InputError("Multilabel: y is a sparse matrix; give y.toarray(), or use bcfw.MultilabelSVM")
         X, Y = feature_matrix(X, "Multilabel"), self._labels(y)
         check_same_length(X, Y, "Multilabel")
         bound = copy.copy(self)
