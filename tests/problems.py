@@ -219,11 +219,49 @@ def build_matching() -> Iterator[Case]:
         yield matching_case(f"matching-{name}", X, y, miss, extra, normalize)
 
 
+def multilabel_case(name: str, X: Any, y: Any, F: int, L: int, tree: Any, normalize: bool) -> Case:
+    """``tree`` is None or a list of pairs."""
+    model = bcfw.models.Multilabel(tree=tree, normalize=normalize)
+    edges = [] if tree is None else list(tree)
+
+    def phi(x: Any, y: Any) -> np.ndarray:
+        U, V = np.zeros((F, L)), np.zeros((len(edges), 2, 2))
+        for label in range(L):
+            U[:, label] = y[label] * dense(x).ravel()
+        for e, (a, b) in enumerate(edges):
+            V[e, y[a], y[b]] = 1.0
+        return np.concatenate([U.ravel(), V.ravel()])
+
+    def delta(y_true: Any, y: Any) -> float:
+        wrong = sum(int(a != b) for a, b in zip(y_true, y, strict=True))
+        return wrong / L if normalize else float(wrong)
+
+    def outputs(x: Any, y: Any) -> list[np.ndarray]:
+        return [np.array(labels) for labels in itertools.product((0, 1), repeat=L)]
+
+    return Case(name, model, X, y, outputs, phi, delta)
+
+
+def build_multilabel() -> Iterator[Case]:
+    """Independent labels share no weights: with fewer examples, a score stays at the tie that an exact step made."""
+    for name, L, F, n, tree, normalize, sparse in (
+        ("independent", 3, 3, 10, None, True, False),
+        ("tree", 4, 3, 8, [(1, 0), (3, 1), (1, 2)], True, False),
+        ("forest-sum-csr", 5, 4, 7, [(4, 0), (2, 4), (3, 1)], False, True),
+    ):
+        rng = np.random.default_rng(20 + L)
+        X = rng.standard_normal((n, F)) * (rng.random((n, F)) < 0.8)
+        Y = rng.integers(2, size=(n, L))
+        y = Y if sparse else list(Y)
+        yield multilabel_case(f"multilabel-{name}", sp.csr_matrix(X) if sparse else X, y, F, L, tree, normalize)
+
+
 #: Builders of at least one case per built-in model.
 BUILDERS: dict[str, Callable[[], Iterator[Case]]] = {
     "multiclass": build_multiclass,
     "chain": build_chain,
     "matching": build_matching,
+    "multilabel": build_multilabel,
 }
 
 

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 import bcfw
 from bcfw.errors import ConvergenceWarning, InputError, ModelError, OptionError
-from bcfw.estimators import ChainSVM, MatchingSVM, MulticlassSVM, StructuralSVM, alignment_scores
+from bcfw.estimators import ChainSVM, MatchingSVM, MulticlassSVM, MultilabelSVM, StructuralSVM, alignment_scores
 from bcfw.estimators.chain import max_marginals
 from bcfw.estimators.features import with_constant
 from bcfw.estimators.repeats import merge_repeats
@@ -98,20 +98,23 @@ def hinge_objective(svm, X, codes, weight):
 
 @pytest.mark.filterwarnings("ignore::bcfw.errors.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([MulticlassSVM(fit_intercept=True, C=1.0)])
+@parametrize_with_checks([MulticlassSVM(fit_intercept=True, C=1.0), MultilabelSVM(tree="auto", C=1.0)])
 def test_sklearn_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.filterwarnings("ignore::bcfw.errors.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_check_estimator_with_defaults():
-    results = check_estimator(MulticlassSVM())
+@pytest.mark.parametrize("estimator", [MulticlassSVM(), MultilabelSVM()], ids=lambda e: type(e).__name__)
+def test_check_estimator_with_defaults(estimator):
+    results = check_estimator(estimator)
     assert {result["status"] for result in results} <= {"passed", "skipped"}
 
 
 @pytest.mark.parametrize(
-    "estimator", [StructuralSVM(Pick()), MulticlassSVM(), ChainSVM(), MatchingSVM()], ids=lambda e: type(e).__name__
+    "estimator",
+    [StructuralSVM(Pick()), MulticlassSVM(), MultilabelSVM(), ChainSVM(), MatchingSVM()],
+    ids=lambda e: type(e).__name__,
 )
 def test_constructor_only_stores_and_clone_copies(estimator):
     assert set(vars(estimator)) == set(estimator.get_params())

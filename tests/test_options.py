@@ -395,7 +395,7 @@ def change_csr(x, data=np.float64, index=np.int32, writeable=True):
 @pytest.mark.parametrize(
     "options", [{"data": np.float32}, {"data": np.int64}, {"index": np.int64}, {"writeable": False}], ids=str
 )
-@pytest.mark.parametrize("name", ["multiclass-csr", "chain-no-ends-sum-csr"])
+@pytest.mark.parametrize("name", ["multiclass-csr", "chain-no-ends-sum-csr", "multilabel-forest-sum-csr"])
 def test_sparse_inputs_of_any_type_train_the_same(name, options):
     case = CASES[name]
     whole = dataclasses.replace(case, X=convert(case.X, lambda x: np.round(2.0 * x)))

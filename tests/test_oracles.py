@@ -177,7 +177,7 @@ def shuffled_csr(x):
 
 
 @pytest.mark.parametrize("form", [sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.coo_array, shuffled_csr])
-@pytest.mark.parametrize("name", ["multiclass-cost", "chain-cost"])
+@pytest.mark.parametrize("name", ["multiclass-cost", "chain-cost", "multilabel-tree"])
 def test_sparse_input_trains_as_dense_input(name, form):
     case = CASES[name]
     expected = case.few_passes(3)

@@ -96,6 +96,14 @@ def check_marginals(problem):
             own = unary[data.y_off[i] : data.y_off[i + 1]]
             np.testing.assert_allclose(transitions[i].sum(axis=1), own[:-1].sum(axis=0), rtol=0, atol=ROUNDING)
             np.testing.assert_allclose(transitions[i].sum(axis=0), own[1:].sum(axis=0), rtol=0, atol=ROUNDING)
+    elif isinstance(problem.model, bcfw.models.Multilabel):
+        on, pairs = problem.model.marginals(data, mu)
+        assert pairs.min(initial=0.0) >= 0.0
+        for place in (0, 1):
+            ends = on[:, data.edges[:, place]]
+            np.testing.assert_allclose(pairs.sum(axis=3 - place)[..., 1], ends, rtol=0, atol=ROUNDING)
+        np.testing.assert_allclose(pairs.sum(axis=(2, 3)), 1.0, rtol=0, atol=ROUNDING)
+        unary = np.column_stack([1.0 - on.ravel(), on.ravel()])
     else:
         return
     assert unary.min() >= 0.0
@@ -125,7 +133,7 @@ def test_solver_takes_over_the_state_and_nothing_else(name, names, seed):
 
 def test_state_is_consistent_after_many_steps():
     """Rounding does not grow with the number of steps, and averages stay probability vectors."""
-    for name in ("multiclass-wide", "chain-wide"):
+    for name in ("multiclass-wide", "chain-wide", "multilabel-tree"):
         case = CASES[name]
         problem = case.problem(lam=0.003)
         continue_with(problem, BCFW(sampling="uniform", gap_every=10**6), 20_000 // len(case.y))

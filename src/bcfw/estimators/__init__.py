@@ -3,6 +3,7 @@
 from bcfw.estimators.chain import ChainSVM
 from bcfw.estimators.matching import MatchingSVM, alignment_scores
 from bcfw.estimators.multiclass import MulticlassSVM
+from bcfw.estimators.multilabel import MultilabelSVM
 from bcfw.estimators.structural import StructuralSVM
 
-__all__ = ["ChainSVM", "MatchingSVM", "MulticlassSVM", "StructuralSVM", "alignment_scores"]
+__all__ = ["ChainSVM", "MatchingSVM", "MulticlassSVM", "MultilabelSVM", "StructuralSVM", "alignment_scores"]

@@ -143,10 +143,9 @@ class BaseSVM(BaseEstimator):
         return state
 
 
-class LabelSVM(BaseSVM):
-    """Base of the estimators whose outputs are made of labels from a finite set ``classes_``."""
+class LinearSVM(BaseSVM):
+    """Base of the estimators that score every label by ``x'U``, perhaps with an intercept."""
 
-    classes_: np.ndarray
     n_features_in_: int
 
     def __init__(
@@ -156,19 +155,13 @@ class LabelSVM(BaseSVM):
         solver: Solver | str = "auto",
         tol: float = 1e-3,
         *,
-        cost: Any = None,
-        class_weight: dict[Any, float] | str | None = None,
         fit_intercept: bool = False,
         intercept_scaling: float = 1.0,
-        unseen: str = "error",
         **options: Any,
     ) -> None:
         super().__init__(lam, C, solver, tol, **options)
-        self.cost = cost
-        self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
-        self.unseen = unseen
 
     def _set_constant(self) -> None:
         """Fix the constant feature's value for this fit and its predictions."""
@@ -187,16 +180,39 @@ class LabelSVM(BaseSVM):
         self.coef_ = U[:F].T
         self.intercept_ = np.zeros(U.shape[1]) if self._constant is None else self._constant * U[F]
 
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+
+class LabelSVM(LinearSVM):
+    """Base of the estimators whose outputs are made of labels from a finite set ``classes_``."""
+
+    classes_: np.ndarray
+
+    def __init__(
+        self,
+        lam: float = 0.01,
+        C: float | None = None,
+        solver: Solver | str = "auto",
+        tol: float = 1e-3,
+        *,
+        cost: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
+        unseen: str = "error",
+        **options: Any,
+    ) -> None:
+        super().__init__(lam, C, solver, tol, **options)
+        self.cost = cost
+        self.class_weight = class_weight
+        self.unseen = unseen
+
     def _class_weights(self, codes: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         """(K,) factors of ``class_weight``, for labels ``codes`` with the given weights (1 for None)."""
         totals = np.bincount(codes, weights=weight, minlength=len(self.classes_))
         factors = class_weights(self.class_weight, self.classes_, totals, self._name)
         require_two_classes(factors * totals, self.classes_, self._name)
         return factors
-
-    @property
-    def _name(self) -> str:
-        return type(self).__name__
 
 
 def regularisation(lam: float, C: float | None, total: float) -> float:

@@ -21,7 +21,7 @@ def merge_repeats(X: Any, codes: np.ndarray, weight: np.ndarray | None) -> tuple
     Parameters
     ----------
     X : (n, F) array or CSR matrix
-    codes : (n,) int array
+    codes : (n,) or (n, L) int array
     weight : (n,) array or None
         None weighs every example by 1.
 
@@ -49,8 +49,9 @@ def content_keys(X: Any, codes: np.ndarray) -> np.ndarray:
     """
     rng = np.random.default_rng(0x5EED)
     factors = rng.integers(1 << 63, size=(X.shape[1], 2), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    label_factors = rng.integers(1 << 63, size=2, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    keys = np.multiply.outer(codes.astype(np.uint64) + np.uint64(1), label_factors)
+    labels = codes.reshape(len(codes), -1).astype(np.uint64) + np.uint64(1)
+    label_factors = rng.integers(1 << 63, size=(labels.shape[1], 2), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    keys = labels @ label_factors
     if sp.issparse(X):
         words = sp.csr_array((bits(X.data), X.indices, X.indptr), shape=X.shape)
         return keys + words @ factors

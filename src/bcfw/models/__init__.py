@@ -5,8 +5,19 @@ from bcfw.models.chain import Chain
 from bcfw.models.check import check_model
 from bcfw.models.matching import Matching
 from bcfw.models.multiclass import Multiclass
+from bcfw.models.multilabel import Multilabel
 
 #: Every built-in model; common tests run over it.
-MODELS = {"multiclass": Multiclass, "chain": Chain, "matching": Matching}
+MODELS = {"multiclass": Multiclass, "chain": Chain, "matching": Matching, "multilabel": Multilabel}
 
-__all__ = ["MODELS", "Chain", "CompiledModel", "KernelModel", "Matching", "Model", "Multiclass", "check_model"]
+__all__ = [
+    "MODELS",
+    "Chain",
+    "CompiledModel",
+    "KernelModel",
+    "Matching",
+    "Model",
+    "Multiclass",
+    "Multilabel",
+    "check_model",
+]

@@ -52,6 +52,20 @@ def matrix_rows(X: Any, owner: str, unit: str = "example") -> Rows:
     return rows
 
 
+def feature_matrix(X: Any, owner: str) -> Any:
+    """X as one (n, F) matrix: an array, a sparse matrix, or a list of vectors or sparse rows."""
+    if isinstance(X, list | tuple) and len(X) and sp.issparse(X[0]):
+        return sp.vstack(X, format="csr")
+    if isinstance(X, list | tuple):
+        sizes = [np.size(x) for x in X]
+        for i in np.flatnonzero(np.diff(sizes))[:1] + 1:
+            raise InputError(f"{owner}: example {i} has {sizes[i]} features, the one before it {sizes[i - 1]}")
+    X = X if sp.issparse(X) else real(X, owner)
+    if X.ndim != 2:
+        raise InputError(f"{owner}: X must be two-dimensional (n, F), got {X.ndim} dimension(s)")
+    return X
+
+
 def check_finite(rows: Rows, owner: str, unit: str) -> None:
     """Raise with the index of the first row that has a NaN or an infinity."""
     bad = np.flatnonzero(~np.isfinite(rows.values))

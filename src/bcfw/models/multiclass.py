@@ -12,7 +12,14 @@ from bcfw.errors import InputError, OptionError
 from bcfw.models import multiclass_kernels
 from bcfw.models.base import KernelModel
 from bcfw.models.contract import kernel_set
-from bcfw.models.inputs import check_same_length, cost_matrix, integer_labels, label_count, matrix_rows, real
+from bcfw.models.inputs import (
+    check_same_length,
+    cost_matrix,
+    feature_matrix,
+    integer_labels,
+    label_count,
+    matrix_rows,
+)
 from bcfw.models.labelings import LABELING_KERNELS
 from bcfw.models.multiclass_kernels import MulticlassData, MulticlassWork
 
@@ -46,7 +53,7 @@ class Multiclass(KernelModel):
 
     def bind(self, X: Any, y: Any) -> Multiclass:
         """A copy with n_labels, n_features and dim = F K set."""
-        X = self._matrix(X)
+        X = feature_matrix(X, "Multiclass")
         check_same_length(X, y, "Multiclass")
         labels = self._labels(y)
         bound = copy.copy(self)
@@ -59,7 +66,7 @@ class Multiclass(KernelModel):
 
     def pack(self, X: Any, y: Any = None) -> MulticlassData:
         self._check_bound()
-        rows = matrix_rows(self._matrix(X), "Multiclass")
+        rows = matrix_rows(feature_matrix(X, "Multiclass"), "Multiclass")
         if rows.n_features != self.n_features:
             raise InputError(f"Multiclass: X has {rows.n_features} features, expected {self.n_features}")
         n = len(rows.indptr) - 1
@@ -116,19 +123,6 @@ class Multiclass(KernelModel):
         self._check_bound()
         truth, label = self._labels([y_true, y])
         return float(self.cost[truth, label])
-
-    def _matrix(self, X: Any) -> Any:
-        """X as one matrix: an array, a sparse matrix, or a list of vectors or sparse rows."""
-        if isinstance(X, list | tuple) and len(X) and sp.issparse(X[0]):
-            return sp.vstack(X, format="csr")
-        if isinstance(X, list | tuple):
-            sizes = [np.size(x) for x in X]
-            for i in np.flatnonzero(np.diff(sizes))[:1] + 1:
-                raise InputError(f"Multiclass: example {i} has {sizes[i]} features, the one before it {sizes[i - 1]}")
-        X = X if sp.issparse(X) else real(X, "Multiclass")
-        if X.ndim != 2:
-            raise InputError(f"Multiclass: X must be two-dimensional (n, F), got {X.ndim} dimension(s)")
-        return X
 
     def _labels(self, y: Any) -> np.ndarray:
         labels = integer_labels(y, self.n_labels, lambda i: f"Multiclass: example {i}")

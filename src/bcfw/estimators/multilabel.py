@@ -1,0 +1,227 @@
+"""Multilabel classification as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from bcfw.estimators.base import LinearSVM, Task, read_sample_weight
+from bcfw.estimators.features import require_finite
+from bcfw.estimators.labels import require_two_classes
+from bcfw.estimators.repeats import merge_repeats
+from bcfw.models import Multilabel
+from bcfw.models.label_tree import chow_liu_tree, orient
+from bcfw.models.multilabel import binary_labels
+from bcfw.run import Callback, Result
+from bcfw.solvers import Solver
+
+#: How scikit-learn checks X; finiteness is checked here, with the example's index.
+INPUT: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+
+
+class MultilabelSVM(ClassifierMixin, LinearSVM):
+    """Multilabel SVM, of independent labels or with a tree over them, trained to a certified duality gap.
+
+    The score of labels y (L,), each 0 or 1, is ``sum_l y_l (x'W_l + b_l) + sum_e V[e, y_a, y_b]`` over the edges
+    ``e = (a, b)`` of a forest; prediction maximises it exactly. The loss is the share of wrong labels (Hamming).
+
+    X is an (n, F) array or a sparse matrix (which stays sparse); y an (n, L) array or sparse matrix of 0 and 1. As in
+    scikit-learn's ``OneVsRestClassifier``, y may also hold one class per example, (n,): then every class is a label
+    (of two classes, the second one is the only label), and the class with the largest ``decision_function`` is
+    predicted.
+
+    Parameters
+    ----------
+    lam, C, solver, tol, max_passes, max_seconds, random_state, n_jobs, verbose, warm_start, callbacks
+        See :class:`bcfw.StructuralSVM`. A warm start needs the same labels and the same tree; the features may have
+        other values than before.
+    tree : None, "auto" or (E, 2) array of label pairs
+        Pairs of labels that interact; they must form a forest. "auto" takes Chow and Liu's tree, the maximum spanning
+        tree of the labels' mutual information in the (weighted) training data. None leaves the labels independent.
+    normalize : bool
+        Divide the number of wrong labels by L.
+    fit_intercept : bool
+        Append a constant feature to x, whose weights are the intercept. False minimises over ``coef_`` and
+        ``edge_coef_`` alone.
+    intercept_scaling : float
+        The constant feature's value. The intercept is regularised like every weight; the larger this value, the
+        less, but the more passes training needs.
+
+    Attributes
+    ----------
+    classes_ : array
+        0, ..., L - 1; or the K sorted classes, if y held one class per example.
+    coef_ : (L, F) array
+        One row per label. A view of ``result_.w``.
+    intercept_ : (L,) array
+        Zero without ``fit_intercept``.
+    edges_ : (E, 2) array
+        The pairs of the tree.
+    edge_coef_ : (E, 2, 2) array
+        ``V[e, s, t]``, the score of label ``edges_[e, 0]`` being s and label ``edges_[e, 1]`` being t.
+    duality_gap_ : float
+        Certified bound on how far the objective is from its minimum.
+    n_iter_ : int
+        Passes over the data, at least 1.
+    lam_ : float
+        The regularisation used, also when C was given.
+    result_ : bcfw.Result
+        All else about the run. Equal examples are merged into one with the sum of their weights before training.
+    n_features_in_, feature_names_in_
+        Number of features, and their names if X had them.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw.estimators
+    >>> rng = np.random.default_rng(0)
+    >>> Y = rng.integers(2, size=(80, 1)) ^ np.array([[0, 0, 1]])      # three labels that depend on each other
+    >>> X = Y + 0.3 * rng.standard_normal((80, 3))
+    >>> svm = bcfw.estimators.MultilabelSVM(tree="auto").fit(X, Y)
+    >>> svm.predict([[1, 1, 0], [0, 0, 1]])
+    array([[1, 1, 0],
+           [0, 0, 1]])
+    >>> svm.coef_.shape, svm.edge_coef_.shape, svm.score(X, Y) > 0.95
+    ((3, 3), (2, 2, 2), True)
+    """
+
+    classes_: np.ndarray
+
+    def __init__(
+        self,
+        lam: float = 0.01,
+        C: float | None = None,
+        solver: Solver | str = "auto",
+        tol: float = 1e-3,
+        *,
+        tree: Any = None,
+        normalize: bool = True,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        max_passes: float = 1000,
+        max_seconds: float | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = 1,
+        verbose: int = 0,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] = (),
+    ) -> None:
+        super().__init__(
+            lam,
+            C,
+            solver,
+            tol,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            max_passes=max_passes,
+            max_seconds=max_seconds,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            warm_start=warm_start,
+            callbacks=callbacks,
+        )
+        self.tree = tree
+        self.normalize = normalize
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Differences of max-marginals: the score of the best y with ``y_l = 1`` less that of the best without.
+
+        Parameters
+        ----------
+        X : (n, F) array or sparse matrix
+
+        Returns
+        -------
+        (n, L) array
+            Positive where label l is predicted. Without a tree these are the scores ``X @ coef_.T + intercept_``.
+            If y held one of two classes per example: (n,), positive where ``classes_[1]`` is predicted.
+        """
+        X = self._inputs(X)
+        differences = max_marginals(X @ self.coef_.T + self.intercept_, self.edges_, self.edge_coef_)
+        return differences if self._is_indicator or len(self.classes_) > 2 else differences[:, 0]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """(n, L) labels of the highest score; (n,) classes, if y held one class per example."""
+        check_is_fitted(self)
+        if self._is_indicator:
+            return self.result_.predict(self._with_constant(self._inputs(X)))
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def _inputs(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, ensure_all_finite=False, **INPUT)
+        require_finite(X, self._name)
+        return X
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+        X, y = validate_data(self, X, y, multi_output=True, ensure_all_finite=False, **INPUT)
+        require_finite(X, self._name)
+        weight = read_sample_weight(sample_weight, X.shape[0])
+        # A dense single column is one class per example, as everywhere in scikit-learn.
+        self._is_indicator = sp.issparse(y) or (y.ndim == 2 and y.shape[1] > 1)
+        Y = self._indicator(y) if self._is_indicator else self._one_vs_rest(y, weight)
+        tree = chow_liu_tree(Y, weight) if isinstance(self.tree, str) and self.tree == "auto" else self.tree
+        X, Y, weight = merge_repeats(X, Y, weight)
+        self._set_constant()
+        return Task(Multilabel(tree, self.normalize), self._with_constant(X), Y, weight)
+
+    def _indicator(self, y: Any) -> np.ndarray:
+        Y = binary_labels(y, None, self._name)
+        self.classes_ = np.arange(Y.shape[1])
+        return Y
+
+    def _one_vs_rest(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        """(n, K) indicator of the classes; (n, 1) of the second one, if they are two."""
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        require_two_classes(np.bincount(codes, weights=weight), self.classes_, self._name)
+        return codes[:, None] if len(self.classes_) == 2 else np.eye(len(self.classes_), dtype=np.int64)[codes]
+
+    def _set_weights(self, result: Result) -> None:
+        model = result.model
+        U, V = np.split(result.w, [model.n_features * model.n_labels])
+        self._set_unary(U.reshape(-1, model.n_labels))
+        self.edges_, self.edge_coef_ = model.tree, V.reshape(-1, 2, 2)
+
+    def _warm_key(self, task: Task) -> Any:
+        edges = task.model.tree
+        return task.y.tobytes(), task.X.shape[1], self.classes_.tolist(), None if edges is None else edges.tolist()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        tags.classifier_tags.multi_label = True
+        tags.no_validation = False
+        return tags
+
+
+def max_marginals(unary: np.ndarray, edges: np.ndarray, edge_coef: np.ndarray) -> np.ndarray:
+    """(n, L) best score with a label on less the best with it off, by max-sum passes up and down the forest.
+
+    Parameters
+    ----------
+    unary : (n, L) scores of the labels that are on
+    edges : (E, 2)
+    edge_coef : (E, 2, 2)
+    """
+    forest = orient(edges, unary.shape[1])
+    best = np.stack([np.zeros_like(unary), unary], axis=2)  # (n, L, 2): first of the subtree, at the end of all
+    inner = [label for label in forest.order if forest.above[label] >= 0]
+    pairs, messages = {}, {}
+    for label in reversed(inner):
+        pair = edge_coef[forest.link[label]]
+        pairs[label] = pair if forest.stride[label] == 2 else pair.T  # [own state, state above]
+        messages[label] = np.max(best[:, label, :, None] + pairs[label], axis=1)
+        best[:, forest.above[label]] += messages[label]
+    for label in inner:
+        rest = best[:, forest.above[label]] - messages[label]
+        best[:, label] += np.max(rest[:, None, :] + pairs[label], axis=2)
+    return best[:, :, 1] - best[:, :, 0]

@@ -1,0 +1,204 @@
+"""Multilabel classification: every label is on or off, alone or with neighbours in a tree over the labels."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from bcfw.errors import InputError, OptionError
+from bcfw.models import multilabel_kernels
+from bcfw.models.base import KernelModel
+from bcfw.models.contract import kernel_set
+from bcfw.models.inputs import check_same_length, feature_matrix, matrix_rows
+from bcfw.models.label_tree import check_forest, chow_liu_tree, orient, read_edges
+from bcfw.models.labelings import LABELING_KERNELS
+from bcfw.models.multilabel_kernels import MultilabelData, MultilabelWork
+
+
+class Multilabel(KernelModel):
+    """L labels per example, each on (1) or off (0), which a tree may couple; Hamming loss.
+
+    ``<w, phi(x, y)> = sum_l y_l x'U[:, l] + sum_e V[e, y_a, y_b]`` for edges ``e = (a, b)``, with
+    ``w = [U (F, L), V (E, 2, 2)]`` in C order. The max oracle is exact: a threshold per label without edges, else
+    dynamic programming from the leaves of the forest to its roots.
+
+    X is an (n, F) array or a sparse matrix, y an (n, L) array or a list of n rows of 0 and 1. (A sparse matrix y has no
+    length, which solvers ask for: :class:`bcfw.MultilabelSVM` takes it.)
+
+    Parameters
+    ----------
+    tree : None, "auto" or (E, 2) array of label pairs
+        None leaves the labels independent. Pairs must form a forest. "auto" takes Chow and Liu's tree, the maximum
+        spanning tree of the labels' mutual information in the training data. A bound model has the pairs.
+    normalize : bool
+        Divide the number of wrong labels by L.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> Y = np.array([[1, 0, 1], [0, 1, 1], [1, 1, 1]])
+    >>> bcfw.train(bcfw.models.Multilabel(), X, Y, lam=0.01).predict(X)
+    array([[1, 0, 1],
+           [0, 1, 1],
+           [1, 1, 1]])
+    >>> model = bcfw.models.Multilabel(tree=[(0, 1)]).bind(X, Y)
+    >>> model.n_labels, model.dim
+    (3, 10)
+    """
+
+    kernels = kernel_set(multilabel_kernels, {"Data": MultilabelData, "Work": MultilabelWork, **LABELING_KERNELS})
+    in_part_space = True
+
+    def __init__(self, tree: Any = None, normalize: bool = True) -> None:
+        if isinstance(tree, str) and tree != "auto":
+            raise OptionError(f"Multilabel: tree must be None, 'auto' or an (E, 2) array of label pairs, got {tree!r}")
+        self.tree: Any = tree if tree is None or isinstance(tree, str) else read_edges(tree, "Multilabel")
+        self.normalize = normalize
+        self.n_labels: int | None = None
+        self.n_features: int | None = None
+
+    def bind(self, X: Any, y: Any) -> Multilabel:
+        """A copy with n_labels, n_features, the tree's edges (E, 2) and dim = F L + 4 E set."""
+        if sp.issparse(y):
+            raise InputError("Multilabel: y is a sparse matrix; give y.toarray(), or use bcfw.MultilabelSVM")
+        X, Y = feature_matrix(X, "Multilabel"), self._labels(y)
+        check_same_length(X, Y, "Multilabel")
+        bound = copy.copy(self)
+        bound.n_labels = Y.shape[1]
+        bound.n_features = int(X.shape[1])
+        if isinstance(self.tree, str):
+            bound.tree = chow_liu_tree(Y)
+        elif self.tree is None:
+            bound.tree = np.zeros((0, 2), np.int64)
+        check_forest(bound.tree, bound.n_labels, "Multilabel")
+        bound.dim = bound.n_features * bound.n_labels + 4 * len(bound.tree)
+        return bound
+
+    def pack(self, X: Any, y: Any = None) -> MultilabelData:
+        L = self._bound_labels()
+        rows = matrix_rows(feature_matrix(X, "Multilabel"), "Multilabel")
+        if rows.n_features != self.n_features:
+            raise InputError(f"Multilabel: X has {rows.n_features} features, expected {self.n_features}")
+        n = len(rows.indptr) - 1
+        labels = np.zeros((n, L), np.int64)
+        if y is not None:
+            labels = self._labels(y)
+            check_same_length(X, labels, "Multilabel")
+        return MultilabelData(
+            rows.indptr,
+            rows.indices,
+            rows.values,
+            labels.ravel(),
+            np.arange(n + 1) * L,
+            rows.sqnorms(),
+            self.tree,
+            *orient(self.tree, L),
+            1.0 / L if self.normalize else 1.0,
+            rows.n_features,
+            L,
+        )
+
+    def make_work(self, data: MultilabelData) -> MultilabelWork:
+        L = data.n_labels
+        n_parts = L + 4 * len(data.edges)
+        return MultilabelWork(
+            theta=np.zeros(L),
+            best=np.zeros((L, 2)),
+            y=np.zeros(L, np.int64),
+            d=np.zeros(n_parts),
+            n_moved=np.zeros(2, np.int64),
+            moved=np.zeros(n_parts, np.int64),
+            stamp=np.zeros(L, np.int64),
+            tick=np.zeros(1, np.int64),
+        )
+
+    def initial_mu(self, data: MultilabelData) -> tuple[np.ndarray]:
+        """(n, L + 4E) averaged labels and joint states of the edges, at the truth."""
+        Y = data.y.reshape(-1, data.n_labels)
+        return (np.hstack([Y.astype(np.float64), edge_states(Y, data.edges).reshape(len(Y), -1)]),)
+
+    def export_mu(self, data: MultilabelData, mu: tuple[Any, ...]) -> list[np.ndarray]:
+        """The averages, and the edges whose joint states they hold."""
+        return [mu[0], data.edges]
+
+    def import_mu(self, data: MultilabelData, arrays: list[np.ndarray]) -> tuple[np.ndarray]:
+        average, edges = arrays
+        if average.shape != (len(data.y_off) - 1, data.n_labels + 4 * len(data.edges)):
+            raise InputError("Multilabel: the saved state belongs to other data (other sizes)")
+        if not np.array_equal(edges, data.edges):
+            raise InputError("Multilabel: the saved state belongs to another tree; give its pairs as the option tree")
+        return (np.array(average),)
+
+    def marginals(self, data: MultilabelData, mu: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """(n, L) averaged labels and (n, E, 2, 2) averaged joint states of the edges."""
+        L = data.n_labels
+        return mu[0][:, :L], mu[0][:, L:].reshape(len(mu[0]), len(data.edges), 2, 2)
+
+    def output(self, data: MultilabelData, labelings: np.ndarray) -> np.ndarray:
+        """Labels as one (n, L) int array."""
+        return labelings.reshape(-1, data.n_labels).astype(np.int64)
+
+    def features(self, x: Any, y: Any) -> np.ndarray:
+        """phi(x, y), (dim,): x in the columns of the labels that are on, then the joint state of every edge."""
+        self._bound_labels()
+        row = x.toarray().ravel() if sp.issparse(x) else np.asarray(x, dtype=np.float64).ravel()
+        if len(row) != self.n_features:
+            raise InputError(f"Multilabel: x has {len(row)} features, expected {self.n_features}")
+        Y = self._labels([y])
+        return np.concatenate([np.outer(row, Y[0]).ravel(), edge_states(Y, self.tree).ravel()])
+
+    def loss(self, y_true: Any, y: Any) -> float:
+        """Number of wrong labels, divided by L if normalised."""
+        self._bound_labels()
+        truth, labels = self._labels([y_true, y])
+        wrong = truth != labels
+        return float(wrong.mean() if self.normalize else wrong.sum())
+
+    def _labels(self, y: Any) -> np.ndarray:
+        return binary_labels(y, self.n_labels, "Multilabel")
+
+    def _bound_labels(self) -> int:
+        """L, once it is known."""
+        if self.n_labels is None:
+            raise OptionError("Multilabel: call bind(X, y) first, or train; the sizes are not known yet")
+        return self.n_labels
+
+
+def edge_states(Y: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """(n, E, 2, 2) array with a 1 at ``[i, e, y_a, y_b]`` for every edge ``e = (a, b)`` and labels Y (n, L)."""
+    states = np.zeros((len(Y), len(edges), 2, 2))
+    i, e = np.indices((len(Y), len(edges)))
+    states[i, e, Y[:, edges[:, 0]], Y[:, edges[:, 1]]] = 1.0
+    return states
+
+
+def binary_labels(y: Any, n_labels: int | None, owner: str) -> np.ndarray:
+    """(n, L) int64 array of 0 and 1 from an array, a sparse matrix, or a list of rows, dense or sparse."""
+    if isinstance(y, list | tuple):
+        y = [row.toarray().ravel() if sp.issparse(row) else row for row in y]
+        check_row_lengths(y, owner)
+    array = y.toarray() if sp.issparse(y) else np.asarray(y)
+    if array.ndim == 1 and len(array) == 0:
+        array = array.reshape(0, n_labels or 1)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise InputError(f"{owner}: y must be an (n, L) array of 0 and 1, one row per example, got shape {array.shape}")
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{owner}: labels must be 0 or 1, got {array.dtype}")
+    for i, label in np.argwhere((array != 0) & (array != 1))[:1]:
+        raise InputError(f"{owner}: example {i} has {array[i, label]} at label {label}; labels must be 0 or 1")
+    if n_labels not in (None, array.shape[1]):
+        raise InputError(f"{owner}: y has {array.shape[1]} labels per example, expected {n_labels}")
+    return array.astype(np.int64)
+
+
+def check_row_lengths(rows: Any, owner: str) -> None:
+    """Raise with the first row that is no row, or not as long as the first one."""
+    for i, row in enumerate(rows):
+        if np.ndim(row) != 1:
+            raise InputError(f"{owner}: example {i} must have a row of L labels, got {row!r}")
+        if len(row) != len(rows[0]):
+            raise InputError(f"{owner}: example {i} has {len(row)} labels, example 0 has {len(rows[0])}")
