@@ -1,6 +1,7 @@
 """Structures to learn: one file per model, and the base classes for a user's own."""
 
 from bcfw.models.base import CompiledModel, KernelModel, Model
+from bcfw.models.binary_graph import BinaryGraph
 from bcfw.models.chain import Chain
 from bcfw.models.check import check_model
 from bcfw.models.multiclass import Multiclass
@@ -8,4 +9,4 @@ from bcfw.models.multiclass import Multiclass
 #: Every built-in model; common tests run over it.
 MODELS = {"multiclass": Multiclass, "chain": Chain}
 
-__all__ = ["MODELS", "Chain", "CompiledModel", "KernelModel", "Model", "Multiclass", "check_model"]
+__all__ = ["MODELS", "BinaryGraph", "Chain", "CompiledModel", "KernelModel", "Model", "Multiclass", "check_model"]
