@@ -296,7 +296,11 @@ def test_input_forms_pack_alike(graphs):
     model = graphs.model.bind(graphs.X, graphs.y)
     expected = model.pack(graphs.X, graphs.y)
     others = [
-        (np.asfortranarray(dense(nodes)), edges.astype(np.uint8).tolist() or edges, np.asarray(values).tolist() or values)
+        (
+            np.asfortranarray(dense(nodes)),
+            edges.astype(np.uint8).tolist() or edges,
+            np.asarray(values).tolist() or values,
+        )
         for nodes, edges, values in graphs.X
     ]
     for nodes, *_ in others:
@@ -336,9 +340,11 @@ GOOD = (np.ones((3, 2)), np.array([[0, 1], [1, 2]]), np.ones((2, 1)))
     ],
 )
 def test_bad_examples_are_named(x, y, message):
+    def bind_and_pack():
+        BinaryGraph().bind([GOOD, x], [[0, 1, 1], y]).pack([GOOD, x], [[0, 1, 1], y])
+
     with pytest.raises(InputError, match=message):
-        model = BinaryGraph().bind([GOOD, x], [[0, 1, 1], y])
-        model.pack([GOOD, x], [[0, 1, 1], y])
+        bind_and_pack()
 
 
 def test_negative_edge_weights_are_named():

@@ -18,7 +18,7 @@ _HOMES = {
     "Model": "bcfw.models",
     "CompiledModel": "bcfw.models",
     "check_model": "bcfw.models",
-    **dict.fromkeys(("StructuralSVM", "MulticlassSVM", "ChainSVM"), "bcfw.estimators"),
+    **dict.fromkeys(("StructuralSVM", "MulticlassSVM", "ChainSVM", "GraphSVM"), "bcfw.estimators"),
     **dict.fromkeys(
         ("BcfwError", "ConvergenceWarning", "InputError", "ModelError", "OptionError", "OracleError"), "bcfw.errors"
     ),

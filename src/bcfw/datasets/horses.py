@@ -40,12 +40,13 @@ Weizmann horses: {n_train} training and {n_test} test images, {n_nodes} superpix
 
 Photographs of horses with a mask of the horse, by Eran Borenstein and Shimon Ullman. Each image is cut into 144 to 208
 superpixels; a superpixel is horse (1) if most of its pixels are. Node features: square roots of the shares of
-{colours} colour words and {textures} texture words, the geometry (position of the centre as a share of width and height,
-mean and standard deviation of the colour in CIE L*a*b* divided by 100, area as a share of the image), and a constant.
+{colours} colour words and {textures} texture words, the geometry (position of the centre as a share of width and
+height, mean and standard deviation of the colour in CIE L*a*b* divided by 100, area as a share of the image), and a
+constant.
 
-Edge features join superpixels with a common boundary; they are large where a cut is unlikely: 1, exp(-c / {colour:g}) and
-exp(-s / {step:g}), and the same three times l / {length:g}. Here l is the length of the boundary in pixels, c the distance
-of the mean colours and s the mean difference of colour across the boundary.
+Edges join superpixels with a common boundary; their features are large where a cut is unlikely: 1, exp(-c / {colour:g})
+and exp(-s / {step:g}), and the same three times l / {length:g}. Here l is the length of the boundary in pixels, c the
+distance of the mean colours and s the mean difference of colour across the boundary.
 
 Source: the Weizmann horse database, https://www.msri.org/people/members/eranb/. It states no licence: use it for
 research, do not redistribute it. Reference: E. Borenstein and S. Ullman, Class-specific, top-down segmentation,

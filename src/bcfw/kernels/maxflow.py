@@ -1,9 +1,9 @@
 """Maximum flow and minimum cut: the two search trees of Boykov and Kolmogorov (PAMI 2004).
 
 A graph has V nodes and, for every edge {p, q}, two arcs p -> q and q -> p that know each other (*sisters*). Arcs are
-sorted by their tail: those of p are ``arc_off[p] .. arc_off[p + 1]``, ``head[a]`` is where arc a leads, ``sister[a]`` the
-arc back. Terminals are no nodes: ``excess[p] > 0`` is the capacity of an arc from the source to p, ``excess[p] < 0``
-minus the capacity of an arc from p to the sink.
+sorted by their tail: those of p are ``arc_off[p] .. arc_off[p + 1]``, ``head[a]`` is where arc a leads, ``sister[a]``
+the arc back. Terminals are no nodes: ``excess[p] > 0`` is the capacity of an arc from the source to p,
+``excess[p] < 0`` minus the capacity of an arc from p to the sink.
 
 One tree grows from the source along arcs with residual capacity, one from the sink against them. Where they meet, the
 path is augmented; nodes that lose their way to the root (*orphans*) look for a new parent in their tree or become

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from bcfw.kernels import entry
 from bcfw.kernels.maxflow import make_flow
 from bcfw.models import binary_graph_kernels
 from bcfw.models.base import KernelModel
-from bcfw.models.binary_graph_kernels import GraphData, GraphWork
+from bcfw.models.binary_graph_kernels import GraphData, GraphWork, number_columns
 from bcfw.models.contract import kernel_set
 from bcfw.models.graph_inputs import (
     UNLABELLED,
@@ -21,7 +22,6 @@ from bcfw.models.graph_inputs import (
     edge_feature_count,
     make_arcs,
     node_labels,
-    number_columns,
     offsets,
     read_graph,
     read_graphs,
@@ -140,6 +140,18 @@ class BinaryGraph(KernelModel):
         """Averaged parts of all blocks, one after the other: zeros, the parts of the truth."""
         return (np.zeros(len(data.y) + len(data.left)),)
 
+    def margins(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
+        """How sure the labels are: (V,) differences of max-marginals, one array per graph.
+
+        The entry of node p is the score of the best labeling with label 1 at p minus that of the best one with label 0;
+        its sign tells the predicted label. Costs one minimum cut per node.
+        """
+        data = self.pack(X)
+        weights = self._checked_weights(w, data)
+        out = np.zeros(len(data.y))
+        self.kernels.entry(binary_graph_kernels.margins_pass)(tuple(data), tuple(self.make_work(data)), weights, out)
+        return [out[a:b] for a, b in itertools.pairwise(data.y_off)]
+
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y), (dim,); nodes with label -1 and their edges are left out."""
         self._check_bound()
@@ -200,16 +212,21 @@ class BinaryGraph(KernelModel):
         )
 
     def _decode(self, w: np.ndarray, data: GraphData, loss_weight: float) -> np.ndarray:
-        """Minimum cuts, after a check that they are what is asked for."""
-        if np.shape(w) == (self.dim,):
-            strength = data.edge_values @ np.asarray(w, dtype=np.float64)[2 * data.n_features :]
-            for e in np.flatnonzero(~(strength >= 0))[:1]:
-                i = np.searchsorted(data.edge_off, e, side="right") - 1
-                raise InputError(
-                    f"BinaryGraph: example {i}: the edge between nodes {data.left[e]} and {data.right[e]} has weight "
-                    f"<w_edge, f_e> = {strength[e]:.6g}; minimum cuts need edge weights >= 0 (see bounds())"
-                )
-        return super()._decode(w, data, loss_weight)
+        return super()._decode(self._checked_weights(w, data), data, loss_weight)
+
+    def _checked_weights(self, w: np.ndarray, data: GraphData) -> np.ndarray:
+        """The array w, after a check that the best labelings are minimum cuts."""
+        weights = np.require(w, np.float64, ["C", "W"])
+        if weights.shape != (self.dim,):
+            raise InputError(f"BinaryGraph: w has shape {weights.shape}, expected ({self.dim},)")
+        strength = data.edge_values @ weights[2 * data.n_features :]
+        for e in np.flatnonzero(~(strength >= 0))[:1]:
+            i = np.searchsorted(data.edge_off, e, side="right") - 1
+            raise InputError(
+                f"BinaryGraph: example {i}: the edge between nodes {data.left[e]} and {data.right[e]} has weight "
+                f"<w_edge, f_e> = {strength[e]:.6g}; minimum cuts need edge weights >= 0 (see bounds())"
+            )
+        return weights
 
     def _check_bound(self) -> None:
         if self.dim is None:

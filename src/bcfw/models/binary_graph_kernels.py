@@ -296,7 +296,7 @@ def slope(data, i, w, work):
 
 
 def set_features(data, i, work):
-    """``B_i d``, unless it is there already: ``sum_p d_p x_p`` for label 1 (minus that for label 0), ``-sum_e d_e f_e``."""
+    """``B_i d`` unless it is there: ``sum_p d_p x_p`` for label 1, minus that for label 0, ``-sum_e d_e f_e``."""
     if work.has_features[0] == 1:
         return
     work.has_features[0] = 1
@@ -348,3 +348,52 @@ def apply(data, i, s, work, w):
     weights = w[2 * data.n_features :]
     for g in range(work.edge_direction.shape[0]):
         weights[g] += s * work.edge_direction[g]
+
+
+def margins_pass(data_fields, work_fields, w, out):
+    """Template: ``out[p]``, the value of the best labeling with label 1 at p minus that of the best one with label 0.
+
+    One more cut per node: the node is tied to the label that it does not have in the best labeling.
+    """
+    data = GraphData(*data_fields)
+    work = GraphWork(*work_fields)
+    for i in range(data.y_off.shape[0] - 1):
+        start = data.y_off[i]
+        scores(data, i, w, 0.0, work)
+        best = argmax(data, i, w, work)
+        reach = 1.0
+        for j in range(n_parts(data, i)):
+            reach += abs(work.theta[j])
+        for p in range(data.y_off[i + 1] - start):
+            out[start + p] = work.y[p]
+        for p in range(data.y_off[i + 1] - start):
+            sign = 2.0 * out[start + p] - 1.0
+            theta = work.theta[p]
+            work.theta[p] = -sign * reach
+            argmax(data, i, w, work)
+            work.theta[p] = theta
+            out[start + p] = sign * (best - labeling_value(data, i, w, work))
+
+
+def number_columns(indptr, y_off, indices, owner, place, col_off, columns):
+    """Number the features of each block by their first appearance in it.
+
+    Parameters
+    ----------
+    indptr, indices : CSR of the (N, F) stacked nodes; the numbers take the place of ``indices``
+    y_off : (n + 1,) nodes of the blocks
+    owner, place : (F,) scratch, ``owner`` filled with -1
+    col_off, columns : (n + 1,) and as long as ``indices``; written: the features of a block by their new numbers
+    """
+    count = 0
+    for i in range(y_off.shape[0] - 1):
+        col_off[i] = count
+        for j in range(indptr[y_off[i]], indptr[y_off[i + 1]]):
+            f = indices[j]
+            if owner[f] != i:
+                owner[f] = i
+                place[f] = count - col_off[i]
+                columns[count] = f
+                count += 1
+            indices[j] = place[f]
+    col_off[y_off.shape[0] - 1] = count

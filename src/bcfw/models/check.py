@@ -90,6 +90,8 @@ class _Example:
             np.zeros(model.dim),
             *(scale * 10.0**k * rng.standard_normal(model.dim) for k in np.linspace(-1, 2, n_weights)),
         ]
+        if (box := model.bounds()) is not None:
+            self.weights = [np.clip(w, *box) for w in self.weights]
 
     def features(self, y: Any) -> np.ndarray:
         given = self.model.features(self.x, y)

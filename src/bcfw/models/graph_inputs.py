@@ -110,9 +110,7 @@ def check_sizes(graphs: Sequence[Graph], n_features: int, n_edge_features: int, 
     """Raise with the first graph that has another number of features; without edges the second number is free."""
     for i, graph in enumerate(graphs):
         if graph.nodes.n_features != n_features:
-            raise InputError(
-                f"{owner}: example {i} has {graph.nodes.n_features} node features, expected {n_features}"
-            )
+            raise InputError(f"{owner}: example {i} has {graph.nodes.n_features} node features, expected {n_features}")
         if len(graph.edges) and graph.edge_values.shape[1] != n_edge_features:
             raise InputError(
                 f"{owner}: example {i} has {graph.edge_values.shape[1]} edge features, expected {n_edge_features}"
@@ -163,27 +161,3 @@ def make_arcs(edges: np.ndarray, n_nodes: int) -> Arcs:
 def stack(arrays: Sequence[np.ndarray], dtype: Any) -> np.ndarray:
     """Arrays one after the other, of one type."""
     return writable(np.concatenate(arrays), dtype)
-
-
-def number_columns(indptr, y_off, indices, owner, place, col_off, columns):
-    """Number the features of each block by their first appearance in it.
-
-    Parameters
-    ----------
-    indptr, indices : CSR of the (N, F) stacked nodes; the numbers take the place of ``indices``
-    y_off : (n + 1,) nodes of the blocks
-    owner, place : (F,) scratch, ``owner`` filled with -1
-    col_off, columns : (n + 1,) and as long as ``indices``; written: the features of a block by their new numbers
-    """
-    count = 0
-    for i in range(y_off.shape[0] - 1):
-        col_off[i] = count
-        for j in range(indptr[y_off[i]], indptr[y_off[i + 1]]):
-            f = indices[j]
-            if owner[f] != i:
-                owner[f] = i
-                place[f] = count - col_off[i]
-                columns[count] = f
-                count += 1
-            indices[j] = place[f]
-    col_off[y_off.shape[0] - 1] = count
