@@ -15,9 +15,9 @@ from sklearn.linear_model import LogisticRegression
 
 import bcfw
 
-LAMBDAS = (100.0, 30.0, 10.0, 3.0)
+LAMBDAS = (30.0, 10.0, 3.0, 1.0, 0.3)
 HELD_OUT = 50
-OPTIONS = {"tol": 0.05, "max_passes": 300}
+OPTIONS = {"tol": 0.02, "max_passes": 1000}
 
 
 def main() -> None:

@@ -23,8 +23,10 @@ from bcfw.datasets import (
     conll2000,
     convert,
     fetch_conll2000,
+    fetch_horses,
     fetch_ocr,
     fetch_usps,
+    horses,
     load_digit_words,
     ocr,
     usps,
@@ -455,3 +457,40 @@ def test_real_conll2000(real_data, tmp_path):
     check_attributes(found, 40)
     for path, original in zip(convert.convert_conll2000(*originals, tmp_path), originals, strict=True):
         assert gzip.decompress(path.read_bytes()) == gzip.decompress(original.read_bytes())
+
+
+def test_real_horses(real_data):
+    real_data(horses.SOURCE)
+    found = fetch_horses()
+    assert (len(found.X_train), len(found.X_test)) == (200, 128)
+    graphs, labels = found.X_train + found.X_test, found.y_train + found.y_test
+    assert sum(len(nodes) for nodes, _, _ in graphs) == 56772
+    assert sum(len(edges) for _, edges, _ in graphs) == 152285
+    assert len(found.feature_names) == 202
+    assert all(nodes.shape == (len(y), 202) for (nodes, _, _), y in zip(graphs, labels, strict=True))
+    assert fetch_horses(constant=False).X_train[0][0].shape[1] == 201
+    maps, masks = found.maps_train + found.maps_test, found.masks_train + found.masks_test
+    for (nodes, edges, values), y, superpixel, mask in zip(graphs, labels, maps, masks, strict=True):
+        area = np.bincount(superpixel.ravel(), minlength=len(y))
+        horse = np.bincount(superpixel.ravel(), mask.ravel(), minlength=len(y))
+        np.testing.assert_array_equal(y, horse > area / 2)
+        _, x = np.indices(superpixel.shape)
+        centre = np.bincount(superpixel.ravel(), x.ravel(), minlength=len(y)) / area / superpixel.shape[1]
+        np.testing.assert_allclose(nodes[:, found.feature_names.index("x")], centre, rtol=0, atol=1e-6)
+        np.testing.assert_allclose((nodes[:, :64] ** 2).sum(axis=1), 1.0, atol=0.05)
+        pairs = {frozenset(pair) for pair in edges.tolist()}
+        assert pairs == touching(superpixel)
+        assert values.shape == (len(edges), 6)
+        assert (values >= 0).all()
+    assert found.images_test.shape == (128, 64, 64, 3)
+    small = np.mean(found.small_masks_test)
+    assert small == pytest.approx(np.mean([mask.mean() for mask in found.masks_test]), abs=0.01)
+
+
+def touching(superpixel):
+    """Pairs of superpixels with pixels side by side."""
+    pairs = set()
+    for one, two in ((superpixel[:, :-1], superpixel[:, 1:]), (superpixel[:-1], superpixel[1:])):
+        both = np.stack([one[one != two], two[one != two]], axis=1).astype(int)
+        pairs |= {frozenset(pair) for pair in np.unique(both, axis=0).tolist()}
+    return pairs
