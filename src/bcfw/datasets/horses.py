@@ -69,7 +69,7 @@ def fetch_horses(*, constant: bool = True) -> Bunch:
             201 node features without the constant; see ``DESCR``.
         y_train, y_test : list of (V,) int arrays
             1 for horse, 0 for ground.
-        maps_train, maps_test : list of (height, width) uint8 arrays
+        maps_train, maps_test : list of (height, width) int arrays
             The superpixel of each pixel: ``y[map]`` is a labelling of the pixels.
         masks_train, masks_test : list of (height, width) bool arrays
             The true labels of the pixels.
