@@ -22,8 +22,10 @@ def flows_pass(arc_off, head, sister, flow_fields, caps, excess, out):
     """Solve one graph with many capacities."""
     flow = Flow(*flow_fields)
     for r in range(out.shape[0]):
-        flow.cap[:] = caps[r]
-        flow.excess[:] = excess[r]
+        for a in range(caps.shape[1]):
+            flow.cap[a] = caps[r, a]
+        for p in range(excess.shape[1]):
+            flow.excess[p] = excess[r, p]
         out[r] = max_flow(arc_off, head, sister, flow)
 
 
@@ -42,7 +44,7 @@ def grid_edges(side: int) -> np.ndarray:
 
 def seconds_per_cut(n_nodes: int, edges: np.ndarray, strength: float, repeats: int, rng: np.random.Generator) -> float:
     arcs = make_arcs(edges.astype(np.int32), n_nodes)
-    caps = (strength * rng.random((repeats, len(edges))))[:, arcs.edge]
+    caps = np.ascontiguousarray((strength * rng.random((repeats, len(edges))))[:, arcs.edge])
     excess, out = rng.standard_normal((repeats, n_nodes)), np.zeros(repeats)
     flow = tuple(make_flow(n_nodes, len(arcs.head)))
     run = entry(flows_pass)
