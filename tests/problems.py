@@ -200,7 +200,8 @@ def random_graph(rng: np.random.Generator, V: int, E: int, F: int, G: int, spars
     )
 
 
-def build_binary_graph() -> Iterator[Case]:
+def binary_graph_cases() -> Iterator[Case]:
+    """Cases with and without unlabelled nodes; for the first kind, plain decoding has other outputs than training."""
     for name, F, G, sizes, with_cost, balanced, normalize, unlabelled, sparse in (
         ("cost", 3, 2, ((4, 5), (3, 2), (1, 0), (5, 7), (2, 2)), True, False, True, 0.0, False),
         ("balanced-csr", 5, 1, ((4, 3), (4, 6), (3, 3), (2, 1)), False, True, True, 0.0, True),
@@ -214,6 +215,10 @@ def build_binary_graph() -> Iterator[Case]:
         counts = np.array([sum(int(np.sum(one == k)) for one in y) for k in (0, 1)])
         table = cost * (counts.sum() / (2.0 * counts))[:, None] if balanced else cost
         yield graph_case(f"graph-{name}", model, X, y, F, G, table)
+
+
+def build_binary_graph() -> Iterator[Case]:
+    return (case for case in binary_graph_cases() if all(one.min() >= 0 for one in case.y))
 
 
 #: Builders of at least one case per built-in model.

@@ -39,9 +39,9 @@ from bcfw.models.contract import (
     start_parts,
     truth_value,
 )
-from problems import build_binary_graph, dense, graph_case
+from problems import binary_graph_cases, build_binary_graph, dense, graph_case
 
-CASES = {case.name: case for case in build_binary_graph()}
+CASES = {case.name: case for case in binary_graph_cases()}
 
 
 @pytest.fixture(params=CASES.values(), ids=CASES.keys())
@@ -150,6 +150,11 @@ def test_balanced_classes_have_equal_total_cost():
     model = BinaryGraph(class_balance=True, normalize=False).bind(X, [[0, 0, 0, 1]])
     wrong = [model.loss([0, 0, 0, 1], y) for y in ([1, 1, 1, 1], [0, 0, 0, 0])]
     assert wrong == [2.0, 2.0]
+
+
+def test_check_model_stays_within_the_bounds():
+    for case in build_binary_graph():
+        assert bcfw.check_model(case.model, case.X, case.y) == []
 
 
 # --- kernels -----------------------------------------------------------------------------------------------------
