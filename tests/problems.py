@@ -256,12 +256,69 @@ def build_multilabel() -> Iterator[Case]:
         yield multilabel_case(f"multilabel-{name}", sp.csr_matrix(X) if sparse else X, y, F, L, tree, normalize)
 
 
+def graph_case(name: str, model: Any, X: list[Any], y: list[Any], F: int, G: int, table: np.ndarray) -> Case:
+    """``table`` is the cost of one node, class weights included."""
+
+    def outputs(x: Any, y: Any) -> list[np.ndarray]:
+        choices = [(-1,) if label < 0 else (0, 1) for label in y]
+        return [np.array(labels) for labels in itertools.product(*choices)]
+
+    def phi(x: Any, y: Any) -> np.ndarray:
+        nodes, edges, values = x
+        U, pairwise = np.zeros((F, 2)), np.zeros(G)
+        for p, label in enumerate(y):
+            if label >= 0:
+                U[:, label] += dense(nodes)[p]
+        for (p, q), value in zip(edges, values, strict=True):
+            if min(y[p], y[q]) >= 0 and y[p] != y[q]:
+                pairwise -= value
+        return np.concatenate([U.ravel(), pairwise])
+
+    def delta(y_true: Any, y: Any) -> float:
+        costs = [table[a, b] for a, b in zip(y_true, y, strict=True) if a >= 0]
+        return float(sum(costs) / len(costs) if model.normalize else sum(costs))
+
+    return Case(name, model, X, y, outputs, phi, delta)
+
+
+def random_graph(rng: np.random.Generator, V: int, E: int, F: int, G: int, sparse: bool) -> Any:
+    nodes = rng.standard_normal((V, F)) * (rng.random((V, F)) < 0.8)
+    edges = [rng.choice(V, size=2, replace=False) for _ in range(E if V > 1 else 0)]
+    return (
+        sp.csr_matrix(nodes) if sparse else nodes,
+        np.array(edges, int).reshape(-1, 2),
+        rng.random((len(edges), G)) * (rng.random((len(edges), G)) < 0.8),
+    )
+
+
+def binary_graph_cases() -> Iterator[Case]:
+    """Cases with and without unlabelled nodes; for the first kind, plain decoding has other outputs than training."""
+    for name, F, G, sizes, with_cost, balanced, normalize, unlabelled, sparse in (
+        ("cost", 3, 2, ((4, 5), (3, 2), (1, 0), (5, 7), (2, 2)), True, False, True, 0.0, False),
+        ("balanced-csr", 5, 1, ((4, 3), (4, 6), (3, 3), (2, 1)), False, True, True, 0.0, True),
+        ("unlabelled-sum", 2, 3, ((5, 8), (4, 4), (6, 5), (3, 3)), True, False, False, 0.3, False),
+    ):
+        rng = np.random.default_rng(20 + F)
+        X = [random_graph(rng, V, E, F, G, sparse) for V, E in sizes]
+        y = [np.where(rng.random(V) < unlabelled, -1, rng.integers(2, size=V)) for V, _ in sizes]
+        cost = random_cost(rng, 2) if with_cost else 1.0 - np.eye(2)
+        model = bcfw.models.BinaryGraph(cost if with_cost else None, class_balance=balanced, normalize=normalize)
+        counts = np.array([sum(int(np.sum(one == k)) for one in y) for k in (0, 1)])
+        table = cost * (counts.sum() / (2.0 * counts))[:, None] if balanced else cost
+        yield graph_case(f"graph-{name}", model, X, y, F, G, table)
+
+
+def build_binary_graph() -> Iterator[Case]:
+    return (case for case in binary_graph_cases() if all(one.min() >= 0 for one in case.y))
+
+
 #: Builders of at least one case per built-in model.
 BUILDERS: dict[str, Callable[[], Iterator[Case]]] = {
     "multiclass": build_multiclass,
     "chain": build_chain,
     "matching": build_matching,
     "multilabel": build_multilabel,
+    "binary_graph": build_binary_graph,
 }
 
 

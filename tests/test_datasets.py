@@ -24,16 +24,18 @@ from bcfw.datasets import (
     convert,
     fetch_conll2000,
     fetch_hansards,
+    fetch_horses,
     fetch_ocr,
     fetch_usps,
     hansards,
+    horses,
     load_digit_words,
     ocr,
     usps,
 )
 from bcfw.errors import BcfwError, InputError, OptionError
 
-FETCHERS = {"ocr": fetch_ocr, "usps": fetch_usps, "conll2000": fetch_conll2000}
+FETCHERS = {"ocr": fetch_ocr, "usps": fetch_usps, "conll2000": fetch_conll2000, "horses": fetch_horses}
 
 SMALL_CORPUS = "He PRP B-NP\nruns VBZ B-VP\n. . O\n\nHe PRP B-NP\n. . O\n\n"
 SMALL_TEST_CORPUS = "She PRP B-NP\nruns VBZ B-VP\nhere RB I-LST\n. . O\n\n"
@@ -136,7 +138,8 @@ def test_a_chain_beats_an_unstructured_classifier_on_digit_words():
 
 
 @pytest.mark.parametrize(
-    ("name", "origin"), [("ocr", "Stanford"), ("usps", "LIBSVM"), ("conll2000", "CoNLL-2000 shared task")]
+    ("name", "origin"),
+    [("ocr", "Stanford"), ("usps", "LIBSVM"), ("conll2000", "CoNLL-2000 shared task"), ("horses", "Borenstein")],
 )
 def test_missing_data_name_the_source_the_converter_and_the_folders(name, origin, cache, monkeypatch, tmp_path):
     monkeypatch.setenv("BCFW_DATA", str(tmp_path / "elsewhere"))
@@ -377,6 +380,52 @@ def test_other_files_are_no_corpus(content, message, tmp_path):
     assert not (tmp_path / "conll2000").exists()
 
 
+@pytest.fixture
+def photos(tmp_path):
+    """Folders with pictures of a red disc on a green ground, and its masks."""
+    image = pytest.importorskip("PIL.Image")
+    rng = np.random.default_rng(3)
+    for name in ("rgb", "figure_ground"):
+        (tmp_path / name).mkdir()
+    for k, (height, width) in enumerate([(90, 120), (100, 80), (96, 96)]):
+        row, column = np.indices((height, width))
+        disc = (row - height / 2) ** 2 + (column - width / 2) ** 2 < 30**2
+        pixels = np.where(disc[..., None], [200, 40, 40], [40, 160, 60]) + rng.integers(-30, 31, (height, width, 3))
+        image.fromarray(pixels.astype(np.uint8)).save(tmp_path / "rgb" / f"horse{k}.png")
+        image.fromarray(np.uint8(255 * disc)).save(tmp_path / "figure_ground" / f"horse{k}.png")
+    return tmp_path
+
+
+def test_horses_round_trip(cache, photos, capsys):
+    assert convert.main(["horses", str(photos / "rgb"), str(photos / "figure_ground")]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"wrote {cache / name}" for name in horses.FILES]
+    found = fetch_horses()
+    assert (len(found.X_train), len(found.X_test)) == (2, 1)
+    check_horses(found)
+    red = found.feature_names.index("a")
+    for (nodes, edges, values), y, superpixel, mask in zip(
+        found.X_train, found.y_train, found.maps_train, found.masks_train, strict=True
+    ):
+        assert 100 < len(y) < 260
+        np.testing.assert_array_equal(nodes[:, red] > 0, y)  # red is the disc, green the ground
+        assert np.mean(y[superpixel] == mask) > 0.97
+        inside = y[edges[:, 0]] == y[edges[:, 1]]
+        assert values[inside, 1].min() > values[~inside, 1].max()  # colours differ across the disc's border only
+
+
+def test_other_folders_are_no_horses(photos):
+    (photos / "figure_ground" / "horse1.png").rename(photos / "figure_ground" / "other.png")
+    with pytest.raises(InputError, match=r"horse1\.png has no mask of the same name"):
+        convert.convert_horses(photos / "rgb", photos / "figure_ground", photos)
+    (photos / "rgb" / "horse1.png").write_text("no image")
+    (photos / "figure_ground" / "other.png").rename(photos / "figure_ground" / "horse1.png")
+    with pytest.raises(InputError, match=r"horse1\.png is not an image"):
+        convert.convert_horses(photos / "rgb", photos / "figure_ground", photos)
+    (photos / "empty").mkdir()
+    with pytest.raises(InputError, match="has no images"):
+        convert.convert_horses(photos / "empty", photos / "figure_ground", photos)
+
+
 def test_converter_runs_as_a_module(tmp_path):
     train, test = written(tmp_path / "train", SMALL_CORPUS), written(tmp_path / "test", SMALL_TEST_CORPUS)
     command = [sys.executable, "-W", "error::RuntimeWarning", "-m", "bcfw.datasets.convert", "conll2000"]
@@ -520,3 +569,48 @@ def test_real_hansards(real_data):
     sure = [one == 1 for one in y]
     no_matching = [max(one.sum(axis=0).max(), one.sum(axis=1).max()) > 1 for one in sure]
     assert 0.2 < np.mean(no_matching) < 0.3
+
+
+def test_real_horses(real_data):
+    real_data(horses.SOURCE)
+    found = fetch_horses()
+    assert (len(found.X_train), len(found.X_test)) == (200, 128)
+    graphs = found.X_train + found.X_test
+    assert sum(len(nodes) for nodes, _, _ in graphs) == 56772
+    assert sum(len(edges) for _, edges, _ in graphs) == 152285
+    assert fetch_horses(constant=False).X_train[0][0].shape[1] == 201
+    check_horses(found)
+
+
+def check_horses(found):
+    """Superpixel labels, places, words and edges against the maps and masks of pixels."""
+    graphs, labels = found.X_train + found.X_test, found.y_train + found.y_test
+    maps, masks = found.maps_train + found.maps_test, found.masks_train + found.masks_test
+    assert len(found.feature_names) == 202
+    for (nodes, edges, values), y, superpixel, mask in zip(graphs, labels, maps, masks, strict=True):
+        assert nodes.shape == (len(y), 202)
+        area = np.bincount(superpixel.ravel(), minlength=len(y))
+        horse = np.bincount(superpixel.ravel(), mask.ravel(), minlength=len(y))
+        np.testing.assert_array_equal(y, horse > area / 2)
+        rows, columns = np.indices(superpixel.shape)
+        for name, where, size in (("x", columns, superpixel.shape[1]), ("y", rows, superpixel.shape[0])):
+            centre = np.bincount(superpixel.ravel(), where.ravel(), minlength=len(y)) / area / size
+            np.testing.assert_allclose(nodes[:, found.feature_names.index(name)], centre, rtol=0, atol=1e-6)
+        for words in (slice(64), slice(64, 192)):
+            np.testing.assert_allclose((nodes[:, words] ** 2).sum(axis=1), 1.0, atol=0.1)
+        assert {frozenset(pair) for pair in edges.tolist()} == touching(superpixel)
+        assert values.shape == (len(edges), 6)
+        assert (values >= 0).all()
+    for part in ("train", "test"):
+        assert found[f"images_{part}"].shape == (len(found[f"X_{part}"]), 64, 64, 3)
+        for small, mask in zip(found[f"small_masks_{part}"], found[f"masks_{part}"], strict=True):
+            assert small.mean() == pytest.approx(mask.mean(), abs=0.05)
+
+
+def touching(superpixel):
+    """Pairs of superpixels with pixels side by side."""
+    pairs = set()
+    for one, two in ((superpixel[:, :-1], superpixel[:, 1:]), (superpixel[:-1], superpixel[1:])):
+        both = np.stack([one[one != two], two[one != two]], axis=1).astype(int)
+        pairs |= {frozenset(pair) for pair in np.unique(both, axis=0).tolist()}
+    return pairs

@@ -18,7 +18,9 @@ _HOMES = {
     "Model": "bcfw.models",
     "CompiledModel": "bcfw.models",
     "check_model": "bcfw.models",
-    **dict.fromkeys(("StructuralSVM", "MulticlassSVM", "MultilabelSVM", "ChainSVM", "MatchingSVM"), "bcfw.estimators"),
+    **dict.fromkeys(
+        ("StructuralSVM", "MulticlassSVM", "MultilabelSVM", "ChainSVM", "GraphSVM", "MatchingSVM"), "bcfw.estimators"
+    ),
     **dict.fromkeys(
         ("BcfwError", "ConvergenceWarning", "InputError", "ModelError", "OptionError", "OracleError"), "bcfw.errors"
     ),

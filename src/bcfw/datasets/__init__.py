@@ -1,4 +1,4 @@
-"""Data sets to learn from and to measure on: one that is always there, four that are found on disk.
+"""Data sets to learn from and to measure on: one that is always there, others that are found on disk.
 
 :func:`load_digit_words` needs no file: it writes words from the digits that scikit-learn ships. The ``fetch_*``
 functions read public research data whose licences forbid shipping them, from the folder named by the environment
@@ -18,6 +18,7 @@ from typing import Any
 from bcfw.datasets.conll2000 import fetch_conll2000
 from bcfw.datasets.digit_words import load_digit_words
 from bcfw.datasets.hansards import fetch_hansards
+from bcfw.datasets.horses import fetch_horses
 from bcfw.datasets.locate import DataNotFound, cache_folder
 from bcfw.datasets.ocr import fetch_ocr
 from bcfw.datasets.usps import fetch_usps
@@ -28,6 +29,7 @@ __all__ = [
     "convert",
     "fetch_conll2000",
     "fetch_hansards",
+    "fetch_horses",
     "fetch_ocr",
     "fetch_usps",
     "load_digit_words",

@@ -5,6 +5,7 @@
     python -m bcfw.datasets.convert ocr letter.data.gz [--out DIR]
     python -m bcfw.datasets.convert usps usps.bz2 usps.t.bz2 [--out DIR]
     python -m bcfw.datasets.convert conll2000 train.txt.gz test.txt.gz [--out DIR]
+    python -m bcfw.datasets.convert horses rgb figure_ground [--out DIR]
 
 Without ``--out`` they write into the user's cache (:func:`bcfw.datasets.cache_folder`), where the loaders look.
 With it, set the environment variable ``BCFW_DATA`` to that folder.
@@ -25,7 +26,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from bcfw.datasets import conll2000, ocr, usps
+from bcfw.datasets import conll2000, horses, ocr, superpixels, usps
 from bcfw.datasets.arrays import offsets_of
 from bcfw.datasets.conll2000 import Corpus, read_corpus
 from bcfw.datasets.locate import cache_folder
@@ -35,6 +36,9 @@ PathLike = str | os.PathLike[str]
 
 OCR_PIXELS = 16 * 8
 USPS_PIXELS = 16 * 16
+
+#: Share of the horse images that train, and pixels of each that the vocabularies are learned from.
+HORSES_TRAIN, HORSES_SAMPLE = 0.61, 300
 
 
 def convert_ocr(letters: PathLike, out: PathLike | None = None) -> list[Path]:
@@ -135,16 +139,80 @@ def convert_conll2000(train: PathLike, test: PathLike, out: PathLike | None = No
     return targets
 
 
+def convert_horses(rgb: PathLike, figure_ground: PathLike, out: PathLike | None = None) -> list[Path]:
+    """Cut the images of the Weizmann horse database into superpixels (see :mod:`bcfw.datasets.superpixels`).
+
+    Colour and texture words are k-means centres of pixels of the training images, a random 61 % of all. Reading images
+    needs Pillow. Another release of it or of scikit-learn may give slightly different superpixels and words.
+
+    Parameters
+    ----------
+    rgb, figure_ground : path
+        Folders with the photographs and with masks of the same names, bright where the horse is.
+    out : path, optional
+        Data folder to write into; the user's cache by default.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+    """
+    pairs = _image_pairs(Path(rgb), Path(figure_ground))
+    images, masks = (
+        [_read_image(image, "RGB") for image, _ in pairs],
+        [_read_image(mask, "L") > 127 for _, mask in pairs],
+    )
+    for (image, mask), photo, truth in zip(pairs, images, masks, strict=True):
+        if photo.shape[:2] != truth.shape:
+            raise InputError(f"{image} has {photo.shape[:2]} pixels and {mask} {truth.shape}; they must match")
+    is_train = np.zeros(len(pairs), dtype=bool)
+    is_train[np.random.default_rng(0).permutation(len(pairs))[: max(1, round(HORSES_TRAIN * len(pairs)))]] = True
+    labs = [superpixels.to_lab(image) for image in images]
+    maps = [superpixels.slic(lab) for lab in labs]
+    pieces = [superpixels.describe(*pair) for pair in zip(maps, labs, strict=True)]
+    majority = [
+        np.bincount(m.ravel(), t.ravel()) > np.bincount(m.ravel()) / 2 for m, t in zip(maps, masks, strict=True)
+    ]
+    ids = np.arange(1, len(pairs) + 1, dtype=np.int16)
+    graphs: dict[str, np.ndarray] = {
+        "bow": _words_of(labs, maps, is_train),
+        "geom": np.concatenate([one.geom for one in pieces]).astype(np.float32),
+        "y": np.concatenate(majority).astype(np.uint8),
+        "node_off": offsets_of(len(one.geom) for one in pieces).astype(np.int32),
+        "edges": np.concatenate([one.edges for one in pieces]).astype(np.int32),
+        "edge_feat": np.concatenate([one.edge_feat for one in pieces]).astype(np.float32),
+        "edge_off": offsets_of(len(one.edges) for one in pieces).astype(np.int32),
+        "is_train": is_train,
+        "ids": ids,
+    }
+    pixels: dict[str, np.ndarray] = {
+        "maps": np.concatenate([m.ravel() for m in maps]).astype(np.uint16),
+        "masks": np.packbits(np.concatenate([mask.ravel() for mask in masks])),
+        "shapes": np.array([m.shape for m in maps], dtype=np.int16),
+    }
+    side = horses.SIDE
+    small: dict[str, np.ndarray] = {
+        "X": np.stack([_read_image(image, "RGB", side) for image, _ in pairs]),
+        "Y": np.packbits(
+            np.stack([_read_image(mask, "L", side) > 127 for _, mask in pairs]).reshape(-1, side**2), axis=1
+        ),
+        "ids": ids,
+    }
+    targets = [_target(out, name) for name in horses.FILES]
+    return [_save_arrays(target, arrays) for target, arrays in zip(targets, (graphs, pixels, small), strict=True)]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m bcfw.datasets.convert", description="Convert original public data files for bcfw.datasets."
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="ocr | usps | conll2000")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="ocr | usps | conll2000 | horses")
     converters: dict[str, tuple[Callable[..., list[Path]], dict[str, str]]] = {
         "ocr": (convert_ocr, {"letters": "letter.data.gz"}),
         "usps": (convert_usps, {"train": "usps.bz2", "test": "usps.t.bz2"}),
         "conll2000": (convert_conll2000, {"train": "train.txt.gz", "test": "test.txt.gz"}),
+        "horses": (convert_horses, {"rgb": "rgb", "figure_ground": "figure_ground"}),
     }
     for name, (_, files) in converters.items():
         command = commands.add_parser(name, help=" and ".join(files.values()))
@@ -213,6 +281,50 @@ def _words(source: Path, rows: list[_Letter]) -> list[list[int]]:
     if len(row_of) != len(rows) or sum(len(word) for word in words) != len(rows):
         raise InputError(f"{source}: id and next_id do not form words, each letter in exactly one of them")
     return words
+
+
+def _image_pairs(rgb: Path, figure_ground: Path) -> list[tuple[Path, Path]]:
+    """Photographs and their masks, which have the same names up to the ending, in the order of names."""
+    masks = {path.stem: path for path in sorted(figure_ground.iterdir()) if path.is_file()}
+    images = [path for path in sorted(rgb.iterdir()) if path.is_file()]
+    if not images:
+        raise InputError(f"{rgb} has no images")
+    for path in images:
+        if path.stem not in masks:
+            raise InputError(f"{path} has no mask of the same name in {figure_ground}")
+    return [(path, masks[path.stem]) for path in images]
+
+
+def _read_image(path: Path, mode: str, side: int | None = None) -> np.ndarray:
+    """Pixels of an image, in colour ("RGB") or grey ("L"), if wanted reduced to ``side`` rows and columns."""
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError as error:
+        raise InputError("reading images needs Pillow: pip install pillow") from error
+    try:
+        with Image.open(path) as image:
+            picture = image.convert(mode)
+            return np.asarray(picture if side is None else picture.resize((side, side)))
+    except UnidentifiedImageError as error:
+        raise InputError(f"{path} is not an image; get it again") from error
+
+
+def _words_of(labs: list[np.ndarray], maps: list[np.ndarray], is_train: np.ndarray) -> np.ndarray:
+    """(N, 192) counts of colour and texture words in all superpixels."""
+    from sklearn.cluster import MiniBatchKMeans
+
+    rng = np.random.default_rng(0)
+    counts = []
+    for n_words, values in (
+        (horses.COLOUR_WORDS, lambda lab: lab.reshape(-1, 3)),
+        (horses.TEXTURE_WORDS, superpixels.patches),
+    ):
+        samples = [rng.choice(values(labs[k]), HORSES_SAMPLE) for k in np.flatnonzero(is_train)]
+        vocabulary = MiniBatchKMeans(n_words, random_state=0, n_init=3).fit(np.concatenate(samples))
+        words = [vocabulary.predict(values(lab)) for lab in labs]
+        pairs = zip(maps, words, strict=True)
+        counts.append([superpixels.word_counts(m, one, n_words, horses.TOTAL_COUNT) for m, one in pairs])
+    return np.hstack([np.concatenate(one) for one in counts])
 
 
 def _text(corpus: Corpus) -> str:

@@ -1,6 +1,7 @@
 """Structures to learn: one file per model, and the base classes for a user's own."""
 
 from bcfw.models.base import CompiledModel, KernelModel, Model
+from bcfw.models.binary_graph import BinaryGraph
 from bcfw.models.chain import Chain
 from bcfw.models.check import check_model
 from bcfw.models.matching import Matching
@@ -12,6 +13,7 @@ MODELS = {"multiclass": Multiclass, "chain": Chain, "matching": Matching, "multi
 
 __all__ = [
     "MODELS",
+    "BinaryGraph",
     "Chain",
     "CompiledModel",
     "KernelModel",

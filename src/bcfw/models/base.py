@@ -76,6 +76,10 @@ class Model:
             bound.dim = int(np.prod(np.shape(bound.features(X[0], y[0]))))
         return bound
 
+    def bounds(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Box that the oracle needs w to lie in, as (lower, upper) of shape (dim,); None for no limits."""
+        return None
+
     def predict(self, w: np.ndarray, X: Any) -> Any:
         """Plain decoding of every input: a list."""
         return [self.oracle(w, x) for x in X]

@@ -90,6 +90,12 @@ class _Example:
             np.zeros(model.dim),
             *(scale * 10.0**k * rng.standard_normal(model.dim) for k in np.linspace(-1, 2, n_weights)),
         ]
+        self.weights = [self.allowed(w) for w in self.weights]
+
+    def allowed(self, w: np.ndarray) -> np.ndarray:
+        """The nearest weights within the model's bounds."""
+        box = self.model.bounds()
+        return w if box is None else np.clip(w, *box)
 
     def features(self, y: Any) -> np.ndarray:
         given = self.model.features(self.x, y)
@@ -149,7 +155,8 @@ class _Example:
         """Whether weights that favour ``y`` make the oracle return it, which proves that it is a possible output."""
         towards = self.features(y) - self.features(answer)
         size = max(1e-12, float(np.linalg.norm(towards)))
-        return any(same_output(self.model.oracle(w + t / size * towards, self.x), y) for t in (1.0, 10.0, 1e3, 1e5))
+        favouring = (self.allowed(w + t / size * towards) for t in (1.0, 10.0, 1e3, 1e5))
+        return any(same_output(self.model.oracle(weights, self.x), y) for weights in favouring)
 
 
 def same_output(a: Any, b: Any) -> bool:

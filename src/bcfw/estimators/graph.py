@@ -1,0 +1,208 @@
+"""Figure-ground segmentation of graphs as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from numbers import Number
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from bcfw.errors import InputError
+from bcfw.estimators.base import LabelSVM, Task, read_list, read_sample_weight
+from bcfw.estimators.labels import Where, encode, find_classes, flatten, label_array
+from bcfw.models import BinaryGraph
+from bcfw.models.graph_inputs import UNLABELLED, node_matrix
+from bcfw.models.inputs import check_same_length, cost_matrix
+from bcfw.run import Callback, Result
+from bcfw.solvers import Solver
+
+
+class GraphSVM(LabelSVM):
+    """Two labels on the nodes of graphs by a structural SVM with exact minimum cuts, to a certified duality gap.
+
+    The score of labels y for a graph is ``sum_p x_p'coef[y_p] + b[y_p] - sum_e <edge_coef, f_e> [y_p != y_q]`` with
+    ``edge_coef >= 0``: neighbours prefer equal labels, the more so the larger their edge's features. The loss of
+    a graph is the mean over its labelled nodes of ``cost[true, predicted]``.
+
+    X is a list of tuples ``(node_features (V, F), edges (E, 2), edge_features (E, G) >= 0)``, node features dense or
+    sparse; y a list with V labels for each: two different ones of any hashable type, and None or -1 for nodes without
+    label, which take no part in training or in the score.
+
+    Parameters
+    ----------
+    lam, C, solver, tol, max_passes, max_seconds, random_state, n_jobs, verbose, warm_start, callbacks
+        See :class:`bcfw.StructuralSVM`. Features are summed over the nodes while the loss is a mean, so good values of
+        lam grow with the size of the graphs: try 1 and more.
+    cost : (2, 2) array or None
+        ``cost[true, predicted] >= 0`` of one node, in the order of ``classes_``, zero diagonal; None is the Hamming
+        loss.
+    class_weight : dict, "balanced" or None
+        Factors of the cost by true label. "balanced" is inversely proportional to the number of nodes with the label.
+    normalize : bool
+        Divide the summed cost of a graph by the number of its labelled nodes; otherwise large graphs weigh more.
+    fit_intercept : bool
+        Append a constant feature to every node, whose weights are the intercept.
+    intercept_scaling : float
+        The constant feature's value; the larger, the less the intercept is regularised.
+    unseen : "error" or "wrong"
+        What :meth:`score` makes of a label that was not in the training data.
+
+    Attributes
+    ----------
+    classes_ : (2,) array
+        The labels, sorted if they can be compared, else in order of first appearance.
+    coef_, intercept_ : (2, F) and (2,) arrays
+        Node weights, one row per class; the intercept is zero without ``fit_intercept``.
+    edge_coef_ : (G,) array
+        Weights of the edge features, >= 0.
+    duality_gap_, n_iter_, lam_, result_
+        Certified bound on the suboptimality, passes (at least 1), regularisation used, all else about the run.
+    n_features_in_ : int
+        Number of node features.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw
+    >>> path, alike = np.array([[0, 1], [1, 2], [2, 3]]), np.ones((3, 1))
+    >>> X = [(np.array([[2.0], [1.0], [-0.1], [2.0]]), path, alike), (-np.ones((4, 1)), path, alike)]
+    >>> y = [["horse", "horse", "horse", "horse"], ["grass", "grass", None, "grass"]]
+    >>> svm = bcfw.GraphSVM(lam=0.1).fit(X, y)
+    >>> [labels.tolist() for labels in svm.predict(X)]
+    [['horse', 'horse', 'horse', 'horse'], ['grass', 'grass', 'grass', 'grass']]
+    >>> svm.coef_.shape, svm.edge_coef_.shape, svm.score(X, y)
+    ((2, 1), (1,), 1.0)
+    """
+
+    def __init__(
+        self,
+        lam: float = 1.0,
+        C: float | None = None,
+        solver: Solver | str = "auto",
+        tol: float = 1e-3,
+        *,
+        cost: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
+        normalize: bool = True,
+        fit_intercept: bool = False,
+        intercept_scaling: float = 1.0,
+        unseen: str = "error",
+        max_passes: float = 1000,
+        max_seconds: float | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = 1,
+        verbose: int = 0,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] = (),
+    ) -> None:
+        super().__init__(
+            lam,
+            C,
+            solver,
+            tol,
+            cost=cost,
+            class_weight=class_weight,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            unseen=unseen,
+            max_passes=max_passes,
+            max_seconds=max_seconds,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            warm_start=warm_start,
+            callbacks=callbacks,
+        )
+        self.normalize = normalize
+
+    def predict(self, X: Any) -> list[Any]:
+        """The best labels of every graph: (V,) arrays, or lists if the labels are objects such as tuples."""
+        check_is_fitted(self)
+        labels = [self.classes_[codes] for codes in self.result_.predict(self._graphs(X))]
+        return [one.tolist() for one in labels] if self.classes_.dtype.kind == "O" else labels
+
+    def decision_function(self, X: Any) -> list[np.ndarray]:
+        """How sure the labels are: a (V,) array per graph, positive where ``classes_[1]`` is predicted.
+
+        The entry of a node is the score of the best labels of the graph among those with ``classes_[1]`` at the node,
+        minus that among those with ``classes_[0]``. Needs one minimum cut per node.
+        """
+        check_is_fitted(self)
+        return self.result_.model.margins(self.result_.w, self._graphs(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Fraction of the labelled nodes predicted right; ``sample_weight`` has one number per graph."""
+        check_is_fitted(self)
+        predicted = self.result_.predict(self._graphs(X))
+        flat, known, offsets = self._flatten(y, [len(codes) for codes in predicted])
+        if not known.any():
+            raise InputError(f"{self._name}: no node has a label to compare predictions with")
+        truth = encode(flat, self.classes_, self.unseen, self._position(known, offsets))
+        weight = read_sample_weight(sample_weight, len(predicted))
+        weight = np.ones(len(predicted)) if weight is None else weight
+        correct = truth == np.concatenate(predicted)[known]
+        return float(np.average(correct, weights=np.repeat(weight, np.diff(offsets))[known]))
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+        self._set_constant()
+        graphs = self._graphs(X, reset=True)
+        flat, known, offsets = self._flatten(y, [x[0].shape[0] for x in graphs])
+        self.classes_, codes = find_classes(flat, self._position(known, offsets))
+        if len(self.classes_) != 2:
+            raise InputError(
+                f"{self._name}: y has {len(self.classes_)} classes {self.classes_.tolist()[:5]}; give labels of "
+                "exactly 2 classes (None and -1 mean: no label)"
+            )
+        weight = read_sample_weight(sample_weight, len(graphs))
+        spread = None if weight is None else np.repeat(weight, np.diff(offsets))[known]
+        cost = self._class_weights(codes, spread)[:, None] * cost_matrix(self.cost, 2, self._name)
+        labels = np.full(len(known), UNLABELLED)
+        labels[known] = codes
+        model = BinaryGraph(cost, normalize=self.normalize)
+        return Task(model, graphs, [labels[a:b] for a, b in itertools.pairwise(offsets)], weight)
+
+    def _graphs(self, X: Any, reset: bool = False) -> list[Any]:
+        """The graphs as the model sees them, of one number of node features, which ``reset`` takes from the first."""
+        graphs = []
+        for i, x in enumerate(read_list(X, "X", self._name)):
+            where = f"{self._name}: example {i}"
+            if not isinstance(x, Sequence) or len(x) != 3:
+                raise InputError(f"{where} must be a tuple (node_features, edges, edge_features)")
+            nodes = x[0] if sp.issparse(x[0]) else node_matrix(x[0], where)
+            if reset and i == 0:
+                self.n_features_in_ = nodes.shape[1]
+            if nodes.shape[1] != self.n_features_in_:
+                raise InputError(f"{where} has {nodes.shape[1]} node features, expected {self.n_features_in_}")
+            graphs.append((self._with_constant(nodes), x[1], x[2]))
+        return graphs
+
+    def _flatten(self, y: Any, sizes: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The labels of all labelled nodes, which nodes these are, and the graphs' offsets."""
+        flat, offsets = flatten(read_list(y, "y", self._name), self._name)
+        check_same_length(sizes, offsets[1:], self._name)
+        for i in np.flatnonzero(np.diff(offsets) != sizes)[:1]:
+            labels = offsets[i + 1] - offsets[i]
+            raise InputError(f"{self._name}: example {i} has {sizes[i]} nodes and {labels} labels; they must match")
+        known = np.array([not is_unlabelled(label) for label in flat.tolist()], dtype=bool)
+        given = flat[known]
+        return label_array(given.tolist()) if given.dtype.kind == "O" else given, known, offsets
+
+    def _position(self, known: np.ndarray, offsets: np.ndarray) -> Where:
+        nodes = np.flatnonzero(known)
+        return lambda place: f"{self._name}: example {np.searchsorted(offsets, nodes[place], side='right') - 1}"
+
+    def _set_weights(self, result: Result) -> None:
+        U, self.edge_coef_ = np.split(result.w, [2 * result.model.n_features])
+        self._set_unary(U.reshape(-1, 2))
+
+    def _warm_key(self, task: Task) -> Any:
+        edges = [np.asarray(edges).tobytes() for _, edges, _ in task.X]
+        return [one.tobytes() for one in task.y], edges, task.X[0][0].shape[1], self.classes_.tolist()
+
+
+def is_unlabelled(label: Any) -> bool:
+    """None and the number -1 stand for no label."""
+    return label is None or (isinstance(label, Number) and not isinstance(label, bool) and label == UNLABELLED)

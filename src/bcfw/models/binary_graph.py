@@ -1,0 +1,249 @@
+"""Figure-ground segmentation: two labels on the nodes of a graph, by minimum cuts."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from typing import Any
+
+import numpy as np
+
+from bcfw.errors import InputError, OptionError
+from bcfw.kernels import entry
+from bcfw.kernels.maxflow import make_flow
+from bcfw.models import binary_graph_kernels
+from bcfw.models.base import KernelModel
+from bcfw.models.binary_graph_kernels import GraphData, GraphWork, number_columns
+from bcfw.models.contract import kernel_set
+from bcfw.models.graph_inputs import (
+    UNLABELLED,
+    Graph,
+    check_sizes,
+    edge_feature_count,
+    make_arcs,
+    node_labels,
+    offsets,
+    read_graph,
+    read_graphs,
+    stack,
+    without_unlabelled,
+)
+from bcfw.models.inputs import check_same_length, cost_matrix
+from bcfw.models.labelings import LABELING_KERNELS
+
+
+class BinaryGraph(KernelModel):
+    """Figure and ground: each node of a graph gets label 0 or 1; neighbours prefer equal labels.
+
+    An input is ``x = (node_features (V, F), edges (E, 2), edge_features (E, G))``, node features dense or sparse, edge
+    features >= 0; an output is ``y (V,)`` in {0, 1}. With ``w = [U (F, 2), w_edge (G)]`` in C order,
+
+        <w, phi(x, y)> = sum_p x_p'U[:, y_p] - sum_{e = {p, q}} <w_edge, f_e> [y_p != y_q].
+
+    For ``w_edge >= 0``, which :meth:`bounds` asks for, the best labels are a minimum cut: the max oracle is exact.
+
+    A node may have the label -1 in training: unlabelled. Such nodes, and the edges that touch them, are absent from the
+    loss and from phi: outputs for an example have -1 at the same nodes as its truth, and ``features(x, y)`` skips them.
+    Prediction labels all nodes.
+
+    Parameters
+    ----------
+    cost : (2, 2) array or None
+        ``cost[true, predicted] >= 0`` of one node, zero diagonal; None is the Hamming loss.
+    class_balance : bool
+        Multiply the cost of a node by a weight of its true label, ``N / (2 N_k)`` with the numbers of labelled nodes in
+        the training data, so that both labels have the same total.
+    normalize : bool
+        Divide the summed cost by the number of labelled nodes of the graph.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw
+    >>> path, alike = np.array([[0, 1], [1, 2], [2, 3]]), np.ones((3, 1))
+    >>> X = [(np.array([[2.0], [1.0], [-0.1], [2.0]]), path, alike)]      # the third node looks like ground
+    >>> model = bcfw.models.BinaryGraph().bind(X, [[1, 1, 1, 1]])
+    >>> for smooth in (0.0, 0.2):
+    ...     print(model.oracle(np.array([0.0, 1.0, smooth]), X[0]))
+    [1 1 0 1]
+    [1 1 1 1]
+    """
+
+    kernels = kernel_set(binary_graph_kernels, {"Data": GraphData, "Work": GraphWork, **LABELING_KERNELS})
+    in_part_space = True
+
+    def __init__(self, cost: Any = None, class_balance: bool = False, normalize: bool = True) -> None:
+        self.cost = cost
+        self.class_balance = class_balance
+        self.normalize = normalize
+        self.n_features: int | None = None
+        self.n_edge_features: int | None = None
+
+    def bind(self, X: Any, y: Any) -> BinaryGraph:
+        """A copy with the costs fixed and n_features, n_edge_features and dim = 2 F + G set."""
+        check_same_length(X, y, "BinaryGraph")
+        graphs = read_graphs(X, "BinaryGraph")
+        labels = [node_labels(given, 2, None, f"BinaryGraph: example {i}") for i, given in enumerate(y)]
+        bound = copy.copy(self)
+        bound.cost = cost_matrix(self.cost, 2, "BinaryGraph")
+        if self.class_balance:
+            bound.cost = balance(labels)[:, None] * bound.cost
+        bound.n_features = graphs[0].nodes.n_features
+        bound.n_edge_features = edge_feature_count(graphs)
+        bound.dim = 2 * bound.n_features + bound.n_edge_features
+        return bound
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Edge weights are >= 0; all others are free."""
+        self._check_bound()
+        lower, upper = np.full(int(self.dim or 0), -np.inf), np.full(int(self.dim or 0), np.inf)
+        lower[2 * int(self.n_features or 0) :] = 0.0
+        return lower, upper
+
+    def pack(self, X: Any, y: Any = None) -> GraphData:
+        self._check_bound()
+        graphs = read_graphs(X, "BinaryGraph")
+        check_sizes(graphs, int(self.n_features or 0), int(self.n_edge_features or 0), "BinaryGraph")
+        labels = [np.zeros(graph.n_nodes, np.int64) for graph in graphs]
+        if y is not None:
+            check_same_length(X, y, "BinaryGraph")
+            labels = [read_truth(given, graphs[i].n_nodes, i) for i, given in enumerate(y)]
+            graphs = [without_unlabelled(*pair) for pair in zip(graphs, labels, strict=True)]
+        return self._flatten(graphs, labels)
+
+    def make_work(self, data: GraphData) -> GraphWork:
+        V, E, S = (int(np.max(np.diff(off))) for off in (data.y_off, data.edge_off, data.col_off))
+        cap, excess, tree, parent, dated, dist, following, orphans, queue = make_flow(V, 2 * E)
+        return GraphWork(
+            theta=np.zeros(V + E),
+            d=np.zeros(V + E),
+            y=np.zeros(V, np.int64),
+            contrast=np.zeros(S),
+            stamp=np.zeros(V + E, np.int64),
+            tick=np.zeros(1, np.int64),
+            moved=np.zeros(V + E, np.int64),
+            n_moved=np.zeros(1, np.int64),
+            node_direction=np.zeros(S),
+            edge_direction=np.zeros(data.edge_values.shape[1]),
+            has_features=np.zeros(1, np.int64),
+            cap=cap,
+            excess=excess,
+            tree=tree,
+            parent=parent,
+            dated=dated,
+            dist=dist,
+            next=following,
+            orphans=orphans,
+            queue=queue,
+        )
+
+    def initial_mu(self, data: GraphData) -> tuple[np.ndarray]:
+        """Averaged parts of all blocks, one after the other: zeros, the parts of the truth."""
+        return (np.zeros(len(data.y) + len(data.left)),)
+
+    def margins(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
+        """How sure the labels are: (V,) differences of max-marginals, one array per graph.
+
+        The entry of node p is the score of the best labeling with label 1 at p minus that of the best one with label 0;
+        its sign tells the predicted label. Costs one minimum cut per node.
+        """
+        data = self.pack(X)
+        weights = self._checked_weights(w, data)
+        out = np.zeros(len(data.y))
+        self.kernels.entry(binary_graph_kernels.margins_pass)(tuple(data), tuple(self.make_work(data)), weights, out)
+        return [out[a:b] for a, b in itertools.pairwise(data.y_off)]
+
+    def features(self, x: Any, y: Any) -> np.ndarray:
+        """phi(x, y), (dim,); nodes with label -1 and their edges are left out."""
+        self._check_bound()
+        graph = read_graph(x, "BinaryGraph: x")
+        check_sizes([graph], int(self.n_features or 0), int(self.n_edge_features or 0), "BinaryGraph")
+        labels = node_labels(y, 2, graph.n_nodes, "BinaryGraph: y")
+        column = np.repeat(labels, np.diff(graph.nodes.indptr))
+        known = column != UNLABELLED
+        unary, pairwise = np.zeros((graph.nodes.n_features, 2)), np.zeros(int(self.n_edge_features or 0))
+        np.add.at(unary, (graph.nodes.indices[known], column[known]), graph.nodes.values[known])
+        inner = without_unlabelled(graph, labels)
+        if len(inner.edges):
+            pairwise -= (labels[inner.edges[:, 0]] != labels[inner.edges[:, 1]]) @ inner.edge_values
+        return np.concatenate([unary.ravel(), pairwise])
+
+    def loss(self, y_true: Any, y: Any) -> float:
+        """Sum (mean if normalised) of cost[true, predicted] over the nodes that have a true label."""
+        self._check_bound()
+        truth = node_labels(y_true, 2, None, "BinaryGraph: y_true")
+        labels = node_labels(y, 2, len(truth), "BinaryGraph: y")
+        known = truth != UNLABELLED
+        for p in np.flatnonzero(known & (labels == UNLABELLED))[:1]:
+            raise InputError(f"BinaryGraph: y has no label at node {p}, which has one in y_true")
+        costs = self.cost[truth[known], labels[known]]
+        return float(costs.sum() / max(known.sum(), 1) if self.normalize else costs.sum())
+
+    def _flatten(self, graphs: list[Graph], labels: list[np.ndarray]) -> GraphData:
+        """The record of graphs whose edges join labelled nodes only."""
+        F, G = int(self.n_features or 0), int(self.n_edge_features or 0)
+        y_off, edge_off = offsets([graph.n_nodes for graph in graphs]), offsets([len(graph.edges) for graph in graphs])
+        indptr = offsets(np.concatenate([np.diff(graph.nodes.indptr) for graph in graphs]))
+        indices = stack([graph.nodes.indices for graph in graphs], np.uint32)
+        columns, col_off = np.zeros(len(indices), np.uint32), np.zeros(len(y_off), np.int64)
+        owner, place = np.full(F, -1, np.int64), np.zeros(F, np.int64)
+        entry(number_columns)(indptr, y_off, indices, owner, place, col_off, columns)
+        edges = stack([graph.edges for graph in graphs], np.int32)
+        arcs = [make_arcs(graph.edges, graph.n_nodes) for graph in graphs]
+        scale = np.array([1.0 / (one != UNLABELLED).sum() if self.normalize else 1.0 for one in labels])
+        return GraphData(
+            indptr,
+            indices,
+            stack([graph.nodes.values for graph in graphs], np.float64),
+            columns[: col_off[-1]].copy(),
+            col_off,
+            stack(labels, np.int64),
+            y_off,
+            edges[:, 0].copy(),
+            edges[:, 1].copy(),
+            stack([graph.edge_values if len(graph.edges) else np.zeros((0, G)) for graph in graphs], np.float64),
+            edge_off,
+            stack([one.off for one in arcs], np.int32),
+            stack([one.head for one in arcs], np.int32),
+            stack([one.sister for one in arcs], np.int32),
+            stack([one.edge for one in arcs], np.int32),
+            self.cost,
+            scale,
+            F,
+        )
+
+    def _decode(self, w: np.ndarray, data: GraphData, loss_weight: float) -> np.ndarray:
+        return super()._decode(self._checked_weights(w, data), data, loss_weight)
+
+    def _checked_weights(self, w: np.ndarray, data: GraphData) -> np.ndarray:
+        """The array w, after a check that the best labelings are minimum cuts."""
+        weights = np.require(w, np.float64, ["C", "W"])
+        if weights.shape != (self.dim,):
+            raise InputError(f"BinaryGraph: w has shape {weights.shape}, expected ({self.dim},)")
+        strength = data.edge_values @ weights[2 * data.n_features :]
+        for e in np.flatnonzero(~(strength >= 0))[:1]:
+            i = np.searchsorted(data.edge_off, e, side="right") - 1
+            raise InputError(
+                f"BinaryGraph: example {i}: the edge between nodes {data.left[e]} and {data.right[e]} has weight "
+                f"<w_edge, f_e> = {strength[e]:.6g}; minimum cuts need edge weights >= 0 (see bounds())"
+            )
+        return weights
+
+    def _check_bound(self) -> None:
+        if self.dim is None:
+            raise OptionError("BinaryGraph: call bind(X, y) first, or train; the sizes are not known yet")
+
+
+def read_truth(y: Any, n_nodes: int, i: int) -> np.ndarray:
+    """The labels of example i, at least one of which must be known."""
+    labels = node_labels(y, 2, n_nodes, f"BinaryGraph: example {i}")
+    if np.all(labels == UNLABELLED):
+        raise InputError(f"BinaryGraph: example {i} has no labelled node; leave it out")
+    return labels
+
+
+def balance(labels: list[np.ndarray]) -> np.ndarray:
+    """(2,) weights ``N / (2 N_k)`` of the labels, from the numbers N_k of nodes that have them."""
+    counts = np.bincount(np.concatenate(labels) + 1, minlength=3)[1:]
+    for k in np.flatnonzero(counts == 0)[:1]:
+        raise InputError(f"BinaryGraph: class_balance needs nodes of both labels, but no node has label {k}")
+    return counts.sum() / (2.0 * counts)
