@@ -21,7 +21,7 @@ import bcfw
 from bcfw import datasets
 from bcfw.dual import DualProblem
 from bcfw.models.contract import Data, Work, argmax, scores
-from bcfw.records import Rule, State
+from bcfw.records import State
 
 
 def oracle_pass(data_fields: Any, work_fields: Any, state_fields: Any, order: np.ndarray) -> float:
@@ -45,8 +45,8 @@ def seconds(call: Any, *args: Any) -> float:
 def measure(name: str, model: Any, X: Any, y: Any, lam: float, passes: int) -> None:
     """Time oracle, step, averaged step and certificate; print medians per block and ratios to the oracle."""
     problem = DualProblem(model.bind(X, y), X, y, lam)
-    plain = Rule(lam, 0, np.zeros((0, problem.model.dim)), 0)
-    averaging = Rule(lam, 0, np.zeros((1, problem.model.dim)), 0)
+    plain = problem.rule()
+    averaging = problem.rule(tracks=1)
     rng = np.random.default_rng(0)
     nothing = np.zeros(0, np.int64)
     problem.call(oracle_pass, nothing)
@@ -94,7 +94,7 @@ def measure_python_model(name: str, dim: int, non_zeros: int | None, n: int, pas
     else:
         X = [[random_row(rng, dim, non_zeros) for _ in range(2)] for _ in range(n)]
     problem = DualProblem(FreeOracle(dim), X, [0] * n, 1.0 / n)
-    rule = Rule(1.0 / n, 0, np.zeros((0, dim)), 0)
+    rule = problem.rule()
     times = [seconds(problem.visit, rng.permutation(problem.blocks), rule) for _ in range(passes)]
     print(f"{name:<28} solver overhead {np.median(times) / n * 1e6:7.2f} us per step", flush=True)
 

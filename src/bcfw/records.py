@@ -12,7 +12,7 @@ class State(NamedTuple):
 
     Attributes
     ----------
-    w : (d,) weights, ``w = sum_i c_i/lam B_i (z(y_i) - mu_i)``
+    w : (d,) weights, ``w = sum_i c_i/lam B_i (z(y_i) - mu_i)``, clipped to the bounds where there are any
     mu : tuple of arrays, the averaged parts of all blocks, laid out by the model
     ell : (n,) ``ell_i = c_i sum_y alpha_i(y) L_i(y)``
     gap : (n,) block gap when block i was last visited by a step or a certificate
@@ -60,12 +60,20 @@ class Rule(NamedTuple):
     decay_blocks : n for the predefined step 2n/(k + 2n), 0 for the exact line search
     averages : (tracks, d) running sums ``U`` of lazy weighted averaging; no tracks when averaging is off
     track : the track that steps of this pass belong to
+    short : 1 for the step of the unbounded problem even with bounds, which is safe but too short (multiplane-2015)
+    bounded : (b,) coordinates of w that have a finite bound
+    box : (4, b) their bounds, unclipped values and direction (see :mod:`bcfw.dual.box`)
+    probe : (d,) scratch to read a direction at the bounded coordinates; empty without any
     """
 
     lam: float
     decay_blocks: int
     averages: np.ndarray
     track: int
+    short: int
+    bounded: np.ndarray
+    box: np.ndarray
+    probe: np.ndarray
 
 
 class Corners(NamedTuple):

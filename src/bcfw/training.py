@@ -60,8 +60,9 @@ def train(
         Stop when ``gap <= tol P(0)``; P(0) is the weighted mean of the worst losses.
     max_passes, max_seconds : float
         Limits; whichever comes first.
-    bounds : None
-        Box constraints on w; no solver takes them yet.
+    bounds : (lower, upper) or None
+        Box constraints on w: each side a number, a (d,) array (-inf and inf leave a weight free) or None. They are
+        joined with those that the model needs (``model.bounds()``).
     sample_weight : (n,) array or None
         Non-negative weights; an integer weight equals repetition.
     callbacks : sequence of callables
@@ -97,10 +98,8 @@ def train(
     check_arguments(model, y, callbacks, seed)
     check_numbers(lam, tol, max_passes, max_seconds)
     display = progress_callbacks(verbose)
-    if bounds is not None:
-        raise OptionError(f"bounds: {type(chosen).__name__} does not support box constraints; leave bounds=None")
     path, every = read_checkpoint(checkpoint)
-    problem = DualProblem(model.bind(X, y), X, y, float(lam), sample_weight, thread_count(n_jobs))
+    problem = DualProblem(model.bind(X, y), X, y, float(lam), sample_weight, thread_count(n_jobs), bounds)
     if warm_start is not None:
         problem.restore(read_warm_start(warm_start))
     chosen.prepare(problem)

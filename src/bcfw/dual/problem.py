@@ -2,6 +2,7 @@
 
     primal  P(w)     = lam/2 |w|^2 + sum_i c_i max_y H_i(y; w),        c_i = s_i / sum_j s_j
     dual    D(alpha) = sum_i ell_i - lam/2 |w|^2,                      w = sum_i c_i/lam B_i (z(y_i) - mu_i)
+            (with bounds on w: see :mod:`bcfw.dual.box`)
     gap     P(w) - D(alpha) = sum_i g_i,                               g_i = c_i theta_i'(z* - mu_i)
 
 This package is the only place that knows how w, lam and the block weights c_i go together.
@@ -19,7 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bcfw.dual import snapshots
+from bcfw.dual.box import DV, LOWER, UPPER, V, box_step, join_bounds
 from bcfw.dual.gaps import loss_pass, rebuild_pass
+from bcfw.dual.steps import exact_step
 from bcfw.dual.store import fold_pass, store_rebuild_pass
 from bcfw.dual.store_visits import store_pass
 from bcfw.dual.visits import block_pass
@@ -53,9 +56,20 @@ class DualProblem:
     sample_weight : (n,) array or None
     n_jobs : int
         Threads of a certificate pass.
+    bounds : (lower, upper) or None
+        Box constraints on w; joined with the model's own.
     """
 
-    def __init__(self, model: Any, X: Any, y: Any, lam: float, sample_weight: Any = None, n_jobs: int = 1) -> None:
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        y: Any,
+        lam: float,
+        sample_weight: Any = None,
+        n_jobs: int = 1,
+        bounds: Any = None,
+    ) -> None:
         self.model = model
         self.lam = lam
         self.data = model.pack(X, y)
@@ -63,8 +77,16 @@ class DualProblem:
         weight = block_weights(sample_weight, self.n_blocks)
         #: Blocks with positive weight: the ones that passes visit.
         self.blocks = np.flatnonzero(weight > 0)
+        joined = join_bounds(model.dim, model.bounds(), bounds)
+        self._bounds = (np.full(model.dim, -np.inf), np.full(model.dim, np.inf)) if joined is None else joined
+        finite = np.isfinite(self._bounds[0]) | np.isfinite(self._bounds[1])
+        #: Coordinates of w with a finite bound, and the box around them (see :mod:`bcfw.dual.box`).
+        self.bounded = np.flatnonzero(finite)
+        self.box = np.zeros((4, len(self.bounded)))
+        self.box[LOWER], self.box[UPPER] = self._bounds[0][finite], self._bounds[1][finite]
+        self._probe = np.zeros(model.dim if len(self.bounded) else 0)
         self.state = State(
-            w=np.zeros(model.dim),
+            w=self.clip(np.zeros(model.dim)),
             mu=tuple(model.initial_mu(self.data)),
             ell=np.zeros(self.n_blocks),
             gap=np.zeros(self.n_blocks),
@@ -83,12 +105,42 @@ class DualProblem:
     @functools.cached_property
     def worst_loss(self) -> float:
         """``P(0)``, the weighted mean of the blocks' largest losses."""
-        return self.certify(np.zeros_like(self.state.w), 0.0).primal
+        zero = np.zeros_like(self.state.w)
+        return float(self.state.weight @ self._hinges(self._aside(zero), self.blocks, self._works))
 
     @property
     def work(self) -> Any:
         """Scratch of the solver's own thread."""
         return self._works[0]
+
+    def clip(self, v: np.ndarray) -> np.ndarray:
+        """The weights of an unclipped v; v itself without bounds."""
+        return np.clip(v, *self._bounds) if len(self.bounded) else v
+
+    @property
+    def v(self) -> np.ndarray:
+        """The unclipped weights ``sum_i c_i/lam B_i (z(y_i) - mu_i)`` of the current state; w itself without bounds."""
+        if not len(self.bounded):
+            return self.state.w
+        v = self.state.w.copy()
+        v[self.bounded] = self.box[V]
+        return v
+
+    @v.setter
+    def v(self, v: np.ndarray) -> None:
+        self.box[V] = v[self.bounded]
+        self.state.w[:] = self.clip(v)
+
+    def rule(self, decay_blocks: int = 0, tracks: int = 0, short: bool = False) -> Rule:
+        """What steps on this problem need to know."""
+        averages = np.zeros((tracks, self.model.dim))
+        return Rule(self.lam, decay_blocks, averages, 0, int(short), self.bounded, self.box, self._probe)
+
+    def best_step(self, v: np.ndarray, towards: np.ndarray, slope: float) -> float:
+        """Maximiser over [0, 1] of the dual from v along ``towards``, where its slope is given."""
+        box = np.stack([self.box[LOWER], self.box[UPPER], v[self.bounded], towards[self.bounded]])
+        free = self.lam * max(float(towards @ towards - box[DV] @ box[DV]), 0.0)
+        return box_step(slope, free, self.lam, 1.0, box) if len(self.bounded) else exact_step(slope, free, 1.0)
 
     def call(self, template: Any, *args: Any) -> Any:
         """Run a template, specialised to the model, on this problem's data and state."""
@@ -148,9 +200,8 @@ class DualProblem:
             self.sweep(fold_pass, np.arange(self.n_blocks), tuple(store))
 
     def dual_value(self) -> float:
-        """``D = sum ell_i - lam/2 |w|^2`` of the current state."""
-        w = self.state.w
-        return float(self.state.ell.sum() - 0.5 * self.lam * (w @ w))
+        """``D = sum ell_i - lam (v'w - |w|^2/2)`` of the current state."""
+        return self.weigh(self.v, float(self.state.ell.sum()), np.zeros(self.n_blocks)).dual
 
     def certificate(self) -> Certificate:
         """Primal, dual and gap of the current state, by one pass of the oracle over all blocks.
@@ -166,16 +217,19 @@ class DualProblem:
         return certificate
 
     def _certify_state(self) -> Certificate:
-        return self.certify(self.state.w, float(self.state.ell.sum()))
+        hinge = self._hinges(self.state, self.blocks, self._works)
+        return self.weigh(self.v, float(self.state.ell.sum()), hinge)
 
-    def certify(self, w: np.ndarray, ell: float) -> Certificate:
-        """Certificate of any feasible dual point, given by ``w = A alpha`` and ``ell = b'alpha``.
+    def certify(self, v: np.ndarray, ell: float) -> Certificate:
+        """Certificate of any feasible dual point, given by ``v = A alpha`` and ``ell = b'alpha``.
 
-        At points other than the current state the stored block gaps are left alone.
+        The stored block gaps are left alone.
         """
-        here = w is self.state.w
-        state = self.state if here else self.state._replace(w=w, gap=np.empty(self.n_blocks))
-        return self.weigh(w, ell, self._hinges(state, self.blocks, self._works))
+        return self.weigh(v, ell, self._hinges(self._aside(self.clip(v)), self.blocks, self._works))
+
+    def _aside(self, w: np.ndarray) -> State:
+        """A state to look at the blocks with other weights."""
+        return self.state._replace(w=w, gap=np.empty(self.n_blocks))
 
     def _hinges(self, state: State, blocks: np.ndarray, works: list[Any]) -> np.ndarray:
         """(n,) structured hinge losses of the given blocks at ``state.w``; their gaps are written to ``state.gap``.
@@ -183,7 +237,7 @@ class DualProblem:
         Each of ``works`` has a thread of its own.
         """
         hinge = np.zeros(self.n_blocks)
-        rule = tuple(Rule(self.lam, 0, np.zeros((0, 0)), 0))
+        rule = tuple(self.rule())
         chunks = np.array_split(blocks, len(works))
 
         def part(job: int) -> int:
@@ -209,17 +263,18 @@ class DualProblem:
     def oracle_seconds(self) -> float:
         """Time of one visit that only asks the oracle, measured on a few blocks."""
         some = self.blocks[:: max(1, len(self.blocks) // 20)]
-        aside = self.state._replace(gap=np.empty(self.n_blocks))
+        aside = self._aside(self.state.w)
         self._hinges(aside, some[:1], self._works[:1])  # not the time to compile
         start = time.perf_counter()
         self._hinges(aside, some, self._works[:1])
         return (time.perf_counter() - start) / len(some)
 
-    def weigh(self, w: np.ndarray, ell: float, hinge: np.ndarray) -> Certificate:
+    def weigh(self, v: np.ndarray, ell: float, hinge: np.ndarray) -> Certificate:
         """Primal, dual and gap of a point whose (n,) hinge losses are known."""
+        w = self.clip(v)
         square = 0.5 * self.lam * float(w @ w)
         primal = square + float(self.state.weight @ hinge)
-        dual = ell - square
+        dual = ell - (self.lam * float(v @ w) - square)
         return Certificate(primal, dual, primal - dual)
 
     def not_maximal(self, i: int, gap: float | None = None) -> OracleError:
@@ -233,10 +288,11 @@ class DualProblem:
 
     def rebuild(self) -> None:
         """Recompute w and ell from the block averages, which clears accumulated rounding."""
-        self.state.w[:] = self._weights_from_blocks()
+        self.v = self._weights_from_blocks()
         self.state.ell[:] = self.state.weight * self._averaged_losses()
 
     def _weights_from_blocks(self) -> np.ndarray:
+        """v, out of the block averages."""
         w = np.zeros_like(self.state.w)
         if self.store is None:
             self.call(rebuild_pass, self.lam, self.blocks, w)
@@ -246,10 +302,10 @@ class DualProblem:
 
     def audit(self) -> dict[str, float]:
         """Largest deviation of the maintained w and ell from their recomputation out of the block averages."""
-        w = self._weights_from_blocks()
+        v = self._weights_from_blocks()
         ell = self.state.weight * self._averaged_losses()
         return {
-            "w": float(np.max(np.abs(w - self.state.w), initial=0.0)),
+            "w": float(np.max(np.abs(v - self.v), initial=0.0)),
             "ell": float(np.max(np.abs(ell - self.state.ell), initial=0.0)),
         }
 
@@ -270,7 +326,7 @@ class DualProblem:
             "lam": self.lam,
             "steps": self.tally[STEPS],
             "weight": self.state.weight.copy(),
-            "w": self.state.w.copy(),
+            "w": self.v.copy(),
             "ell": self.state.ell.copy(),
         }
         kept = self.state, self.store
@@ -324,7 +380,7 @@ class DualProblem:
         self.tally[STEPS] = float(snapshot["steps"])
         same_scale = float(snapshot["lam"]) == self.lam and np.array_equal(snapshot["weight"], self.state.weight)
         if same_data and same_scale:
-            self.state.w[:] = snapshot["w"]  # to the last bit
+            self.v = snapshot["w"]  # to the last bit
             self.state.ell[:] = snapshot["ell"]
         else:
             self.rebuild()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bcfw.dual.box import DV, V, box_gain, box_step, clipped
 from bcfw.models.contract import apply, sqnorm
 from bcfw.records import AVERAGED_STEPS, GAIN, STEPS, TRACK_SIZE
 
@@ -16,14 +17,46 @@ def line_search(
     """Step size in [0, bound] along the current direction d, whose slope times c_i is ``gap``; adds the dual gain.
 
     In terms of d: ``w_s - w_i = -c_i/lam B_i d``, so the curvature ``lam |w_i - w_s|^2`` is ``c_i^2/lam |B_i d|^2``.
+    With bounds, the part of it that belongs to unbounded coordinates is kept apart.
     """
     curvature = state.weight[i] * state.weight[i] / rule.lam * sqnorm(data, i, work)
+    free = read_box_direction(data, i, curvature, state, work, rule)
     if rule.decay_blocks > 0:
         gamma = 2.0 * rule.decay_blocks / (tally[STEPS] + 2.0 * rule.decay_blocks)
     else:
-        gamma = exact_step(gap, curvature, bound)
-    tally[GAIN] += gamma * gap - 0.5 * gamma * gamma * curvature
+        gamma = best_step(gap, curvature, free, bound, rule)
+    tally[GAIN] += gain_of_step(gamma, gap, free, rule)
     return gamma
+
+
+def read_box_direction(data: Any, i: int, curvature: float, state: Any, work: Any, rule: Any) -> float:
+    """Write ``dv = -c_i/lam B_i d`` at the bounded coordinates to the box; the curvature of the others is returned."""
+    if rule.bounded.shape[0] == 0:
+        return curvature
+    scale = -state.weight[i] / rule.lam
+    apply(data, i, scale, work, rule.probe)
+    inside = 0.0
+    for j in range(rule.bounded.shape[0]):
+        rule.box[DV, j] = rule.probe[rule.bounded[j]]
+        inside += rule.box[DV, j] * rule.box[DV, j]
+    apply(data, i, -scale, work, rule.probe)
+    for j in range(rule.bounded.shape[0]):
+        rule.probe[rule.bounded[j]] = 0.0
+    return max(curvature - rule.lam * inside, 0.0)
+
+
+def best_step(gap: float, curvature: float, free: float, bound: float, rule: Any) -> float:
+    """Maximiser over [0, bound] of the dual along the current direction (short steps: without regard to bounds)."""
+    if rule.bounded.shape[0] == 0 or rule.short == 1:
+        return exact_step(gap, curvature, bound)
+    return box_step(gap, free, rule.lam, bound, rule.box)
+
+
+def gain_of_step(gamma: float, gap: float, free: float, rule: Any) -> float:
+    """What the dual gains by a step of size gamma along the current direction."""
+    if rule.bounded.shape[0] == 0:
+        return gamma * gap - 0.5 * gamma * gamma * free
+    return box_gain(gamma, gap, free, rule.lam, rule.box)
 
 
 def move(data: Any, i: int, gamma: float, change: float, state: Any, work: Any, rule: Any, tally: np.ndarray) -> None:
@@ -49,6 +82,9 @@ def move(data: Any, i: int, gamma: float, change: float, state: Any, work: Any, 
             apply(data, i, scale * past, work, out)
     if gamma > 0.0:
         state.ell[i] += change
+        for j in range(rule.bounded.shape[0]):
+            rule.box[V, j] += gamma * rule.box[DV, j]
+            state.w[rule.bounded[j]] = clipped(rule.box, j, 0.0)
 
 
 def exact_step(gap: float, curvature: float, bound: float) -> float:

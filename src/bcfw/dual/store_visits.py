@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual.gaps import ask, is_maximal, toward
-from bcfw.dual.steps import exact_step, line_search, move
+from bcfw.dual.steps import best_step, gain_of_step, line_search, move, read_box_direction
 from bcfw.dual.store import (
     add_block,
     average_value,
@@ -98,12 +98,16 @@ def store_pass(
             if not looks:
                 drop_stale(data, i, corners.oldest, store, work)
             top = ask(data, i, state.w, work)
+            rest = store.rest[i]
             if not looks:
                 best = slot_of_current(data, i, state, store, work)
                 if best < 0:
                     tally[STOP] = NEEDS_ROOM
                     return j
-            value_rest = corner_values(data, i, state.w, False, state, store, work, value)
+            if corners.source == CACHE_FIRST and store.rest[i] == rest:
+                value[best] = top  # the other values are known, unless a labeling was folded
+            else:
+                value_rest = corner_values(data, i, state.w, False, state, store, work, value)
             average = average_value(i, store, value, value_rest)
             state.gap[i] = state.weight[i] * (top - average)
             if not is_maximal(top, average):
@@ -237,9 +241,10 @@ def gain_of_fw(data: Any, i: int, best: int, rise: float, state: Any, store: Any
 
 @called
 def gain_along(data: Any, i: int, rise: float, bound: float, state: Any, work: Any, rule: Any) -> float:
+    gap = state.weight[i] * rise
     curvature = state.weight[i] * state.weight[i] / rule.lam * sqnorm(data, i, work)
-    gamma = exact_step(state.weight[i] * rise, curvature, bound)
-    return gamma * state.weight[i] * rise - 0.5 * gamma * gamma * curvature
+    free = read_box_direction(data, i, curvature, state, work, rule)
+    return gain_of_step(best_step(gap, curvature, free, bound, rule), gap, free, rule)
 
 
 @called

@@ -9,7 +9,13 @@ from bcfw.models.multiclass import Multiclass
 from bcfw.models.multilabel import Multilabel
 
 #: Every built-in model; common tests run over it.
-MODELS = {"multiclass": Multiclass, "chain": Chain, "matching": Matching, "multilabel": Multilabel}
+MODELS = {
+    "multiclass": Multiclass,
+    "chain": Chain,
+    "matching": Matching,
+    "multilabel": Multilabel,
+    "binary_graph": BinaryGraph,
+}
 
 __all__ = [
     "MODELS",

@@ -34,9 +34,9 @@ class BCFW(Solver):
         promises more, or the better of the first two.
     away_corner : "value" or "gain"
         The corner that pairwise steps leave: of the smallest value, or whose step gains most.
-    step_size : "exact" or "decay"
-        Closed-form line search, or the predefined ``2n/(k + 2n)`` of step k (only for "fw" without cache, and not for
-        sampling by gaps).
+    step_size : "exact", "decay" or "short"
+        The best step, the predefined ``2n/(k + 2n)`` of step k (only for "fw" without cache, and not for sampling by
+        gaps), or with bounds on w the step that would be best without them (multiplane-2015: safe, but too short).
     cache : None or "gap"
         With "gap", a labeling that the oracle returned before is used, without a call, if its gap is at least
         ``max(cache_F g_i, cache_nu g / n)``: g_i is the block's gap at its last call, g that of the last certificate.
@@ -59,7 +59,7 @@ class BCFW(Solver):
     sampling: Any = Choice(*SAMPLINGS)
     step: Any = Choice(*STEPS)
     away_corner: Any = Choice("value", "gain")
-    step_size: Any = Choice("exact", "decay")
+    step_size: Any = Choice("exact", "decay", "short")
     cache: Any = Choice(None, "gap")
     cache_F: Any = Positive(0.25)  # noqa: N815 - the paper's name
     cache_nu: Any = Positive(0.01)
@@ -102,14 +102,14 @@ class BCFW(Solver):
         """As :meth:`Solver.solve`, but after ``patience`` passes the outcome is returned without a status."""
         decay_blocks = len(problem.blocks) if self.step_size == "decay" else 0
         sampling = SAMPLINGS[self.sampling]
-        loop = Loop(problem, run, int(self.averaging), decay_blocks, sampling.by_gap)
+        loop = Loop(problem, run, int(self.averaging), decay_blocks, sampling.by_gap, self.step_size == "short")
         loop.certify()
         for number in itertools.count(1):
             run.check_limits(loop.effort)
             if run.status is not None or number > patience:
                 break
             gain = loop.one_pass(sampling, rng, self._corners(loop, number))
-            if self.step_size == "exact":
+            if self.step_size != "decay":
                 loop.check_stall(gain, sampling, self._corners(loop, number, source=ORACLE))
             if run.status is None and number % self.gap_every == 0:
                 loop.certify()

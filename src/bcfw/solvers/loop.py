@@ -8,7 +8,7 @@ import numpy as np
 
 from bcfw.dual import Certificate, DualProblem
 from bcfw.kernels.trees import NO_TREE, SCALE, make_tree
-from bcfw.records import AVERAGED_STEPS, CACHE_FIRST, CALLS, GAIN, TRACK_SIZE, Corners, Rule
+from bcfw.records import AVERAGED_STEPS, CACHE_FIRST, CALLS, GAIN, TRACK_SIZE, Corners
 from bcfw.run import Run
 from bcfw.selection import SAMPLINGS, Sampling
 from bcfw.solvers.base import Outcome
@@ -33,14 +33,22 @@ class Loop:
         n for predefined steps, 0 for exact ones.
     by_gap : bool
         Whether blocks are drawn by their gaps, which certificates must then refresh.
+    short : bool
+        Whether steps are those of the unbounded problem.
     """
 
     def __init__(
-        self, problem: DualProblem, run: Run, tracks: int = 0, decay_blocks: int = 0, by_gap: bool = False
+        self,
+        problem: DualProblem,
+        run: Run,
+        tracks: int = 0,
+        decay_blocks: int = 0,
+        by_gap: bool = False,
+        short: bool = False,
     ) -> None:
         self.problem = problem
         self.run = run
-        self.rule = Rule(problem.lam, decay_blocks, np.zeros((tracks, problem.model.dim)), 0)
+        self.rule = problem.rule(decay_blocks, tracks, short)
         problem.tally[AVERAGED_STEPS:] = 0.0
         self.by_gap = by_gap
         self.chunk = 1
@@ -111,39 +119,38 @@ class Loop:
             self.run.status = self.run.status or "stalled"
 
     def averaged(self, track: int) -> tuple[np.ndarray, float] | None:
-        """The weighted average of a track's iterates, as w and ell; None before its first step."""
-        w, ell, tally = self.problem.state.w, float(self.problem.state.ell.sum()), self.problem.tally
+        """The weighted average of a track's iterates, as v and ell; None before its first step."""
+        v, ell, tally = self.problem.v, float(self.problem.state.ell.sum()), self.problem.tally
         place = AVERAGED_STEPS + track * TRACK_SIZE
         s = tally[place]
         if s == 0:
             return None
         share = 2.0 / (s * (s + 1.0))
-        return w - share * self.rule.averages[track], float(ell - share * tally[place + 1])
+        return v - share * self.rule.averages[track], float(ell - share * tally[place + 1])
 
-    def point(self) -> tuple[np.ndarray, float]:
-        """The weights to return and their ell: the current ones, the average, or the best mixture of two averages."""
+    def average(self) -> tuple[np.ndarray, float] | None:
+        """The average to return, as v and ell: of one track, or the best mixture of two; None without any."""
         found = [self.averaged(track) for track in range(len(self.rule.averages))]
         points = [one for one in found if one is not None]
-        if not points:
-            return self.problem.state.w, float(self.problem.state.ell.sum())
-        if len(points) == 1:
-            return points[0]
-        (w1, ell1), (w2, ell2) = points
-        towards = w2 - w1
-        curvature = self.problem.lam * float(towards @ towards)
-        slope = ell2 - ell1 - self.problem.lam * float(w1 @ towards)
-        t = float(np.clip(slope / curvature, 0.0, 1.0)) if curvature > 0.0 else float(slope > 0.0)
-        return w1 + t * towards, ell1 + t * (ell2 - ell1)
+        if len(points) < 2:
+            return points[0] if points else None
+        (v1, ell1), (v2, ell2) = points
+        towards = v2 - v1
+        lam, w1 = self.problem.lam, self.problem.clip(v1)
+        slope = ell2 - ell1 - lam * float(w1 @ towards)
+        t = self.problem.best_step(v1, towards, slope)
+        return v1 + t * towards, ell1 + t * (ell2 - ell1)
 
     def weights(self) -> np.ndarray:
-        return np.array(self.point()[0])
+        """The weights to return: the current ones, or those of the average."""
+        average = self.average()
+        return np.array(self.problem.state.w if average is None else self.problem.clip(average[0]))
 
     def certify(self) -> None:
         """Take a certificate at the point to return and record it."""
-        w, ell = self.point()
-        here = w is self.problem.state.w
-        self.certificate = self.problem.certificate() if here else self.problem.certify(w, ell)
-        if not here and self.by_gap:
+        average = self.average()
+        self.certificate = self.problem.certificate() if average is None else self.problem.certify(*average)
+        if average is not None and self.by_gap:
             self.problem.certificate()  # stale gaps of the iterate itself would mislead the draws for ever
         self.last_gap = self.certificate.gap
         self.run.record(
