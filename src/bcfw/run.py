@@ -143,9 +143,10 @@ class Run:
         self.status: str | None = None
         self.interrupt = Interrupt()
         self.rows: list[dict[str, float]] = []
-        #: Oracle calls of steps, and visits that may have used the cache instead.
+        #: Oracle calls of steps, visits that may have used the cache instead, and visits to the store alone.
         self.calls = 0
         self.cached_visits = 0
+        self.store_visits = 0
         self._start = time.perf_counter()
         self._saved = self._start
 

@@ -261,13 +261,16 @@ class DualProblem:
         return hinge
 
     def oracle_seconds(self) -> float:
-        """Time of one visit that only asks the oracle, measured on a few blocks."""
+        """Time of one visit that only asks the oracle: the shortest of some measurements on a few blocks."""
         some = self.blocks[:: max(1, len(self.blocks) // 20)]
         aside = self._aside(self.state.w)
         self._hinges(aside, some[:1], self._works[:1])  # not the time to compile
-        start = time.perf_counter()
-        self._hinges(aside, some, self._works[:1])
-        return (time.perf_counter() - start) / len(some)
+        times = [0.0]
+        while len(times) <= 10 and sum(times) < 0.01:
+            start = time.perf_counter()
+            self._hinges(aside, some, self._works[:1])
+            times.append(time.perf_counter() - start)
+        return min(times[1:]) / len(some)
 
     def weigh(self, v: np.ndarray, ell: float, hinge: np.ndarray) -> Certificate:
         """Primal, dual and gap of a point whose (n,) hinge losses are known."""

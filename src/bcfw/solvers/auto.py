@@ -15,9 +15,10 @@ from bcfw.solvers.bcfw import BCFW
 from bcfw.solvers.loop import Loop
 from bcfw.solvers.multiplane import MultiPlane
 
-#: A pass of the oracle that takes less than so many seconds makes a small problem: plain BCFW may well be done before
-#: the code of a store has been compiled.
-SMALL_PASS = 0.01
+#: Seconds of a call and of a pass of the oracle below which a problem is small: plain BCFW may well be done before the
+#: code of a store has been compiled.
+SMALL_CALL = 1e-5
+SMALL_PASS = 0.005
 
 #: Passes that plain BCFW has on a small problem before multi-plane takes over.
 PATIENCE = 300
@@ -55,7 +56,8 @@ class Auto(Solver):
 
     def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
         if problem.store is None:
-            if problem.oracle_seconds() * len(problem.blocks) < SMALL_PASS:
+            call = problem.oracle_seconds()
+            if call < SMALL_CALL and call * len(problem.blocks) < SMALL_PASS:
                 plain = BCFW()
                 outcome = plain.solve(problem, run, rng, PATIENCE)
                 if run.status is not None:

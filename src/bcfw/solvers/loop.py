@@ -8,7 +8,7 @@ import numpy as np
 
 from bcfw.dual import Certificate, DualProblem
 from bcfw.kernels.trees import NO_TREE, SCALE, make_tree
-from bcfw.records import AVERAGED_STEPS, CACHE_FIRST, CALLS, GAIN, TRACK_SIZE, Corners
+from bcfw.records import AVERAGED_STEPS, CACHE_FIRST, CALLS, GAIN, STORE_ONLY, TRACK_SIZE, Corners
 from bcfw.run import Run
 from bcfw.selection import SAMPLINGS, Sampling
 from bcfw.solvers.base import Outcome
@@ -88,8 +88,9 @@ class Loop:
             if time.perf_counter() - before < CALL_SECONDS / 2:
                 self.chunk = min(2 * self.chunk, len(order))
             position += len(part)
-            if corners is not None and corners.source == CACHE_FIRST:
-                self.run.cached_visits += len(part)
+            if corners is not None:
+                run.cached_visits += len(part) * int(corners.source == CACHE_FIRST)
+                run.store_visits += len(part) * int(corners.source == STORE_ONLY)
             if position < len(order):
                 run.check_limits(self.effort)
         return float(problem.tally[GAIN])
@@ -153,9 +154,12 @@ class Loop:
         if average is not None and self.by_gap:
             self.problem.certificate()  # stale gaps of the iterate itself would mislead the draws for ever
         self.last_gap = self.certificate.gap
+        store = self.problem.store
         self.run.record(
             passes=self.passes,
             oracle_calls=self.problem.oracle_calls,
+            store_passes=self.run.store_visits / len(self.problem.blocks),
+            labelings=0.0 if store is None else float(store.size[self.problem.blocks].mean()),
             primal=self.certificate.primal,
             dual=self.certificate.dual,
             gap=self.certificate.gap,
