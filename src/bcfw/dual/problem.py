@@ -227,6 +227,17 @@ class DualProblem:
         """
         return self.weigh(v, ell, self._hinges(self._aside(self.clip(v)), self.blocks, self._works))
 
+    def certify_primal(self, w: np.ndarray) -> Certificate:
+        """Primal value of any w (within the bounds) against the dual value of the current state.
+
+        The state is rebuilt first: no block gaps tell whether rounding has separated it from its blocks.
+        """
+        self.rebuild()
+        hinge = self._hinges(self._aside(w), self.blocks, self._works)
+        primal = 0.5 * self.lam * float(w @ w) + float(self.state.weight @ hinge)
+        dual = self.dual_value()
+        return Certificate(primal, dual, primal - dual)
+
     def _aside(self, w: np.ndarray) -> State:
         """A state to look at the blocks with other weights."""
         return self.state._replace(w=w, gap=np.empty(self.n_blocks))

@@ -54,6 +54,8 @@ class Loop:
         self.chunk = 1
         self.certificate: Certificate | None = None
         self.last_gap = problem.worst_loss
+        #: Weights to return that are not those of the dual point, if there are such.
+        self.point: np.ndarray | None = None
         self._visited = False
 
     @property
@@ -143,15 +145,20 @@ class Loop:
         return v1 + t * towards, ell1 + t * (ell2 - ell1)
 
     def weights(self) -> np.ndarray:
-        """The weights to return: the current ones, or those of the average."""
+        """The weights to return: the current ones, those of the average, or others."""
+        if self.point is not None:
+            return self.point.copy()
         average = self.average()
         return np.array(self.problem.state.w if average is None else self.problem.clip(average[0]))
 
     def certify(self) -> None:
         """Take a certificate at the point to return and record it."""
         average = self.average()
-        self.certificate = self.problem.certificate() if average is None else self.problem.certify(*average)
-        if average is not None and self.by_gap:
+        if self.point is not None:
+            self.certificate = self.problem.certify_primal(self.point)
+        else:
+            self.certificate = self.problem.certificate() if average is None else self.problem.certify(*average)
+        if self.by_gap and (average is not None or self.point is not None):
             self.problem.certificate()  # stale gaps of the iterate itself would mislead the draws for ever
         self.last_gap = self.certificate.gap
         store = self.problem.store

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from typing import Any
@@ -11,10 +12,11 @@ import numpy as np
 from bcfw.dual import DualProblem
 from bcfw.dual.store_visits import pairwise_pass
 from bcfw.errors import OptionError
-from bcfw.options import Choice, Count, CountOr, Flag, Positive
+from bcfw.options import Choice, Count, CountOr, Flag, NonNegative, Positive
 from bcfw.records import FW, ORACLE, PAIRWISE, STORE_ONLY, Corners
 from bcfw.run import Run
 from bcfw.selection import SAMPLINGS
+from bcfw.solvers.acceleration import Acceleration
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.loop import Loop
 
@@ -45,6 +47,9 @@ class MultiPlane(Solver):
         Labelings without weight that the oracle has not returned for so many iterations are forgotten.
     max_labelings : int
         Labelings kept per block.
+    acceleration : float
+        With a ratio > 0 (10 is good), each iteration works on ``P(w) + ratio lam/2 |w - z|^2``, whose z runs ahead
+        of the solutions. Not with bounds on w or averaging. The dual may then fall from one iteration to the next.
     averaging : bool
         Return the best mixture of the averages after exact steps and after steps without oracle.
     gap_every : int
@@ -64,6 +69,7 @@ class MultiPlane(Solver):
     sampling: Any = Choice(*SAMPLINGS)
     inactive: Any = Count(10)
     max_labelings: Any = Count(50)
+    acceleration: Any = NonNegative(0.0)
     averaging: Any = Flag(False)
     gap_every: Any = Count(5)
 
@@ -71,6 +77,8 @@ class MultiPlane(Solver):
         super().__init__(**given)
         if SAMPLINGS[self.sampling].largest and self.averaging:
             raise OptionError("MultiPlane: averaging=True does not go with sampling='max-gap'; use 'gap'")
+        if self.acceleration and self.averaging:
+            raise OptionError("MultiPlane: averaging=True does not go with acceleration; leave one of them out")
         if self.max_labelings < 2:
             raise OptionError("MultiPlane: max_labelings must be at least 2, the truth and one more")
 
@@ -79,6 +87,8 @@ class MultiPlane(Solver):
         return True
 
     def prepare(self, problem: DualProblem) -> None:
+        if self.acceleration and len(problem.bounded):
+            raise OptionError("MultiPlane: acceleration does not go with bounds on w; leave it at 0")
         if self.step == "pairwise":
             problem.open_store(self.max_labelings, active=True, template=pairwise_pass)
         else:
@@ -87,14 +97,18 @@ class MultiPlane(Solver):
     def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
         loop = Loop(problem, run, tracks=2 * int(self.averaging), by_gap=SAMPLINGS[self.sampling].by_gap)
         loop.certify()
+        outer = Acceleration(loop, float(self.acceleration)) if self.acceleration else None
         for number in itertools.count(1):
             run.check_limits(loop.effort)
             if run.status is not None:
                 break
-            gain = self._iteration(loop, rng, number)
+            with contextlib.nullcontext() if outer is None else outer.inner():
+                gain = self._iteration(loop, rng, number)
             loop.check_stall(gain, SAMPLINGS[self.sampling], self.corners(ORACLE, number))
             if run.status is None and number % self.gap_every == 0:
                 loop.certify()
+                if outer is not None:
+                    outer.check_progress()
             run.after_pass(loop.passes, loop.weights)
         return loop.finish()
 

@@ -1,0 +1,70 @@
+"""An accelerated outer loop around the iterations of a dual solver (Catalyst; Lin, Mairal and Harchaoui, 2015)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from bcfw.solvers.loop import Loop
+
+
+class Acceleration:
+    """Lets each iteration work on ``P(w) + kappa/2 |w - z|^2``, whose z runs ahead of the solutions.
+
+    The dual of that problem has ``lam + kappa`` for lam, the same blocks, and
+
+        w = (v + ratio z) / (1 + ratio),       v = A alpha of the problem itself,       ratio = kappa/lam
+
+    so the steps need to know of nothing but another w and another lam. Outside :meth:`inner` the problem holds v, which
+    belongs to its dual point as ever. The point to return is w, whose primal value is far better than that of
+    ``v = w + ratio (w - z)``; its certificate is ``P(w) - D(alpha)``.
+
+    Parameters
+    ----------
+    loop : Loop, of a problem without bounds
+    ratio : float
+        kappa/lam at the start, > 0. It is halved, and z starts again from w, whenever a certificate shows no progress:
+        with too large a ratio z runs ahead faster than the iterations can follow.
+    """
+
+    def __init__(self, loop: Loop, ratio: float) -> None:
+        self.loop = loop
+        self.ratio = ratio
+        self.centre = loop.problem.state.w.copy()
+        self._before = self.centre
+        self._least_gap = loop.last_gap
+
+    @property
+    def momentum(self) -> float:
+        """How far z runs ahead, in units of the last movement."""
+        root = (1.0 + self.ratio) ** -0.5
+        return (1.0 - root) / (1.0 + root)
+
+    @contextlib.contextmanager
+    def inner(self) -> Iterator[None]:
+        """Steps in this context are those of the problem around z; z moves on at its end."""
+        loop, w = self.loop, self.loop.problem.state.w
+        rule = loop.rule
+        loop.rule = rule._replace(lam=(1.0 + self.ratio) * rule.lam)
+        self._shift(w, 1.0 / (1.0 + self.ratio), self.ratio / (1.0 + self.ratio))
+        try:
+            yield
+        finally:
+            loop.rule = rule
+            loop.point = w.copy()
+            self._shift(w, 1.0 + self.ratio, -self.ratio)
+        self.centre = loop.point + self.momentum * (loop.point - self._before)
+        self._before = loop.point
+
+    def check_progress(self) -> None:
+        """After a certificate: be more careful if its gap is not the smallest so far."""
+        if self.loop.last_gap >= self._least_gap:
+            self.ratio /= 2.0
+            self.centre = self._before
+        self._least_gap = min(self._least_gap, self.loop.last_gap)
+
+    def _shift(self, w: np.ndarray, scale: float, share: float) -> None:
+        w *= scale
+        w += share * self.centre

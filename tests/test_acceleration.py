@@ -1,0 +1,72 @@
+"""The accelerated outer loop: it returns certified weights, keeps the state consistent and saves visits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bcfw
+from bcfw.run import Run
+from bcfw.solvers import MultiPlane
+from problems import CASES
+
+NAMES = ["chain-cost", "multiclass-wide"]
+
+
+@pytest.mark.parametrize("ratio", [3, 1000])
+@pytest.mark.parametrize("name", NAMES)
+def test_reaches_the_optimum_even_with_too_large_a_ratio(name, ratio):
+    case = CASES[name]
+    result = case.train(solver=MultiPlane(acceleration=ratio, clock="count"), tol=1e-4, max_passes=5000)
+    best = case.enumerated().optimum.primal
+    assert result.status == "converged"
+    assert result.dual <= best + 1e-9
+    assert -1e-9 <= result.primal - best <= result.gap + 1e-9
+
+
+@pytest.mark.parametrize("passes", [1, 2.5, 7])
+def test_whenever_it_stops_the_gap_is_that_of_the_returned_weights(passes):
+    case = CASES["chain-cost"]
+    result = case.few_passes(passes, solver=MultiPlane(acceleration=10, clock="count"))
+    assert result.primal == pytest.approx(case.enumerated().primal(result.w), abs=1e-12)
+    assert result.gap == pytest.approx(result.primal - result.dual, abs=1e-12)
+    assert result.dual <= case.enumerated().optimum.primal + 1e-9
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_state_is_that_of_the_problem_itself(name):
+    problem = CASES[name].problem()
+    solver = MultiPlane(acceleration=10, clock="count", gap_every=100)
+    solver.prepare(problem)
+    outcome = solver.solve(problem, Run(0.0, 12), np.random.default_rng(0))
+    assert max(problem.audit().values()) < 1e-12
+    assert outcome.certificate.dual == pytest.approx(problem.certificate().dual, abs=1e-12)
+
+
+def test_warm_start_takes_the_dual_point():
+    case = CASES["chain-cost"]
+    first = case.few_passes(5, solver=MultiPlane(acceleration=3, clock="count"))
+    second = case.few_passes(5, solver=MultiPlane(clock="count"), warm_start=first)
+    assert second.history["dual"][0] == pytest.approx(first.dual, abs=1e-12)
+    assert second.dual >= first.dual - 1e-12
+
+
+def test_small_lam_needs_fewer_visits():
+    rng = np.random.default_rng(0)
+    y = rng.integers(5, size=300)
+    X = np.eye(5)[y] + 0.7 * rng.standard_normal((300, 5))
+
+    def visits(acceleration):
+        solver = MultiPlane(acceleration=acceleration, clock="count")
+        result = bcfw.train(bcfw.models.Multiclass(), X, y, lam=1e-4, solver=solver, tol=0.01, max_passes=5000)
+        assert result.status == "converged"
+        return result.history["passes"][-1] + result.history["store_passes"][-1]
+
+    assert visits(10) < 0.7 * visits(0)
+
+
+def test_what_it_does_not_go_with():
+    with pytest.raises(bcfw.OptionError, match="averaging"):
+        MultiPlane(acceleration=3, averaging=True)
+    with pytest.raises(bcfw.OptionError, match="bounds"):
+        CASES["chain-cost"].few_passes(1, solver=MultiPlane(acceleration=3), bounds=(0.0, None))
