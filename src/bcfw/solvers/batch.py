@@ -28,11 +28,11 @@ class BatchFW(Solver):
         n = problem.n_blocks
         labelings = problem.model.make_labelings(problem.data)
         while True:
-            hinge, losses, toward = np.zeros(n), np.zeros(n), np.zeros(problem.model.dim)
-            problem.sweep(batch_oracle_pass, problem.blocks, problem.lam, hinge, losses, toward, labelings)
+            hinges, losses, toward = np.zeros((2, n)), np.zeros(n), np.zeros(problem.model.dim)
+            problem.sweep(batch_oracle_pass, problem.blocks, problem.lam, hinges, losses, toward, labelings)
             problem.oracle_calls += len(problem.blocks)
             v = problem.v
-            certificate = problem.weigh(v, float(problem.state.ell.sum()), hinge)
+            certificate = problem.weigh(v, float(problem.state.ell.sum()), hinges)
             run.record(passes=passes, oracle_calls=problem.oracle_calls, **certificate._asdict())
             run.check_limits(passes)
             if run.status is not None:
