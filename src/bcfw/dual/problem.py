@@ -268,7 +268,7 @@ class DualProblem:
 
     def oracle_seconds(self) -> float:
         """Time of one visit that only asks the oracle: the shortest of some measurements on a few blocks."""
-        some = self.blocks[:: max(1, len(self.blocks) // 20)]
+        some = self.blocks[:: max(1, len(self.blocks) // 20)].copy()  # contiguous, as in a pass
         aside = self._aside(self.state.w)
         self._hinges(aside, some[:1], self._works[:1])  # not the time to compile
         times = [0.0]
