@@ -35,6 +35,8 @@ class Case:
 
     ``outputs(x, y)`` lists all labelings of one example, ``phi(x, y)`` and ``delta(y_true, y)`` are its features and
     loss. ``bounds`` are given to training, ``needs`` are the (lower, upper) arrays that the model asks for by itself.
+    ``settled`` is the model with all that it reads from the data, such as class weights, fixed: other data of the same
+    mathematics need it.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Case:
     lam: float = 0.1
     bounds: Any = None
     needs: Any = None
+    settled: Any = None
 
     @property
     def dim(self) -> int:
@@ -86,7 +89,7 @@ class Case:
         chosen = [int(i) for i in chosen]
         X = [self.X[i] for i in chosen] if isinstance(self.X, list) else self.X[chosen]
         y = [self.y[i] for i in chosen] if isinstance(self.y, list) else self.y[chosen]
-        return dataclasses.replace(self, X=X, y=y)
+        return dataclasses.replace(self, model=self.settled or self.model, X=X, y=y)
 
     def train(self, **options: Any) -> bcfw.Result:
         return bcfw.train(self.model, self.X, self.y, **{"lam": self.lam, "bounds": self.bounds, **options})
@@ -301,7 +304,8 @@ def graph_case(name: str, model: Any, X: list[Any], y: list[Any], F: int, G: int
         return float(sum(costs) / len(costs) if model.normalize else sum(costs))
 
     needs = np.repeat([-np.inf, 0.0], [2 * F, G]), np.full(2 * F + G, np.inf)
-    return Case(name, model, X, y, outputs, phi, delta, needs=needs)
+    settled = bcfw.models.BinaryGraph(table, normalize=model.normalize)
+    return Case(name, model, X, y, outputs, phi, delta, needs=needs, settled=settled)
 
 
 def random_graph(rng: np.random.Generator, V: int, E: int, F: int, G: int, sparse: bool) -> Any:

@@ -81,7 +81,7 @@ def test_lam_must_be_positive(value):
         *({"max_passes": value} for value in (0, -1, np.nan, "10", None)),
         *({"max_seconds": value} for value in (0, -1, np.nan, "10")),
         *({"n_jobs": value} for value in (0, -2, 1.5, "2", None)),
-        *({"bounds": value} for value in ((0, 1), np.zeros((4, 2)))),
+        *({"bounds": value} for value in ((0, 1, 2), np.zeros((2, 4)), "free", (1, 0), ("low", 1))),
         *({"solver": value} for value in (None, 3, "newton")),
         *({"warm_start": value} for value in (3, {"w": 1})),
     ],
