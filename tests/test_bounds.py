@@ -256,13 +256,15 @@ def test_all_weights_fixed_leave_nothing_to_train():
 
 
 def test_bounds_are_joined_with_the_models():
-    case = CASES["graph-cost"]
+    case = CASES["graph-balanced-csr"]
     edges = np.flatnonzero(case.needs[0] == 0.0)
     free = np.flatnonzero(case.needs[0] != 0.0)
-    plain = case.train(tol=1e-4)
-    assert plain.w[edges].min() >= 0.0
-    wider = case.train(tol=1e-4, bounds=(-1e9, None))
-    assert wider.w[edges].min() >= 0.0
+    without = dataclasses.replace(case, needs=None).enumerated().optimum
+    assert without.w[edges].min() < -1e-3, "the model's bounds do not matter: the test shows nothing"
+    for bounds in (None, (-1e9, None), (None, 1e9)):
+        result = case.train(tol=1e-4, bounds=bounds)
+        assert result.w[edges].min() == 0.0
+        assert abs(result.primal - case.enumerated().optimum.primal) <= result.gap + 1e-9
     tighter = dataclasses.replace(case, bounds=(0.3, np.full(case.dim, 0.5)))
     result = tighter.train(tol=1e-4)
     assert result.w.min() >= 0.3
