@@ -322,7 +322,7 @@ def binary_graph_cases() -> Iterator[Case]:
     """Cases with and without unlabelled nodes; for the first kind, plain decoding has other outputs than training."""
     for name, F, G, sizes, with_cost, balanced, normalize, unlabelled, sparse in (
         ("cost", 3, 2, ((4, 5), (3, 2), (1, 0), (5, 7), (2, 2)), True, False, True, 0.0, False),
-        ("balanced-csr", 5, 1, ((4, 3), (4, 6), (3, 3), (2, 1)), False, True, True, 0.0, True),
+        ("balanced-csr", 3, 1, ((4, 3), (4, 6), (3, 3), (2, 1), (5, 6), (4, 4), (3, 2)), False, True, True, 0.0, True),
         ("unlabelled-sum", 2, 3, ((5, 8), (4, 4), (6, 5), (3, 3)), True, False, False, 0.3, False),
     ):
         rng = np.random.default_rng(20 + F)
@@ -480,7 +480,7 @@ def bounded_cases() -> Iterator[Case]:
     """Cases of above with bounds: on all weights or some, finite and not, around zero or away from it."""
     found = {case.name: case for case in [*built_in_cases(), *own_cases()]}
     for name, bounds in (
-        ("multiclass-cost", (-0.25, 0.3)),
+        ("multiclass-cost", (-0.4, 0.5)),
         ("chain-cost", None),
         ("dense-features", None),
         ("graph-cost", None),
