@@ -480,7 +480,7 @@ def bounded_cases() -> Iterator[Case]:
     """Cases of above with bounds: on all weights or some, finite and not, around zero or away from it."""
     found = {case.name: case for case in [*built_in_cases(), *own_cases()]}
     for name, bounds in (
-        ("multiclass-cost", (-0.4, 0.5)),
+        ("multiclass-cost", (-0.45, 0.35)),
         ("chain-cost", None),
         ("dense-features", None),
         ("graph-cost", None),

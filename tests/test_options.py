@@ -371,9 +371,9 @@ def test_inputs_of_any_form_train_the_same(name, form):
 
 LABEL_FORMS = {
     "int32": lambda y: np.array(y, np.int32),
-    "uint8": lambda y: np.array(y, np.uint8),
+    "one byte": lambda y: np.array(y, np.int8 if np.min(y) < 0 else np.uint8),
     "float": lambda y: np.array(y, float),
-    "list": lambda y: [int(k) for k in y],
+    "list": lambda y: np.asarray(y).tolist(),
     "read-only": lambda y: read_only(np.array(y)),
     "strided": lambda y: strided(np.array(y)),
 }
