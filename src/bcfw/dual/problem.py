@@ -109,8 +109,14 @@ class DualProblem:
 
     @functools.cached_property
     def worst_loss(self) -> float:
-        """``P(0)``, the weighted mean of the blocks' largest losses."""
+        """``P(0)``, the weighted mean of the blocks' largest losses.
+
+        If the model's own bounds exclude w = 0, where its oracle may fail, the nearest weights within them count.
+        """
         zero = np.zeros_like(self.state.w)
+        needed = join_bounds(self.model.dim, self.model.bounds())
+        if needed is not None:
+            zero = np.clip(zero, *needed)
         return float(self.state.weight @ self._hinges(self._aside(zero), self.blocks, self._works)[0])
 
     @property

@@ -87,6 +87,7 @@ class BinaryGraph(KernelModel):
         bound.cost = cost_matrix(self.cost, 2, "BinaryGraph")
         if self.class_balance:
             bound.cost = balance(labels)[:, None] * bound.cost
+            bound.class_balance = False  # it is in the costs now
         bound.n_features = graphs[0].nodes.n_features
         bound.n_edge_features = edge_feature_count(graphs)
         bound.dim = 2 * bound.n_features + bound.n_edge_features

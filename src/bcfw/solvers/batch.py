@@ -39,7 +39,7 @@ class BatchFW(Solver):
                 return Outcome(problem.state.w.copy(), certificate, passes)
             gap = float(problem.state.gap[problem.blocks].sum())
             gamma = problem.best_step(v, toward, gap)
-            if 0.5 * gamma * gap < STALL * problem.worst_loss:  # an exact step gains at least that much
+            if 0.5 * gamma * gap < STALL * problem.worst_loss:  # about what an exact step gains
                 run.status = "stalled"
                 return Outcome(problem.state.w.copy(), certificate, passes)
             problem.sweep(batch_step_pass, problem.blocks, gamma, losses, labelings)
