@@ -117,10 +117,9 @@ class BinaryGraph(KernelModel):
         return GraphWork(
             theta=np.zeros(V + E),
             d=np.zeros(V + E),
+            base=np.zeros(1),
             y=np.zeros(V, np.int64),
             contrast=np.zeros(S),
-            stamp=np.zeros(V + E, np.int64),
-            tick=np.zeros(1, np.int64),
             moved=np.zeros(V + E, np.int64),
             n_moved=np.zeros(1, np.int64),
             node_direction=np.zeros(S),
