@@ -137,8 +137,8 @@ def cell(histories: list[History], target: float) -> str:
 class Table:
     """Lines that are printed as they come, and kept in a file of the folder if there is one."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self.path = None if folder is None else folder / "variants.txt"
+    def __init__(self, folder: Path | None, name: str) -> None:
+        self.path = None if folder is None else folder / name
         if self.path is not None:
             self.path.write_text("")
 
@@ -214,7 +214,7 @@ def main() -> None:
             parser.error(f"--problems: nothing is named {pattern!r}; there are {', '.join(PROBLEMS)}")
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)
-    table, curves = Table(options.output), {}
+    table, curves = Table(options.output, "variants.txt"), {}
     for name, problem in PROBLEMS.items():
         if not any(fnmatch.fnmatch(name, pattern) for pattern in options.problems):
             continue

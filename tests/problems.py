@@ -34,7 +34,9 @@ class Case:
     """A model, data, and the mathematics of the model in plain loops.
 
     ``outputs(x, y)`` lists all labelings of one example, ``phi(x, y)`` and ``delta(y_true, y)`` are its features and
-    loss.
+    loss. ``bounds`` are given to training, ``needs`` are the (lower, upper) arrays that the model asks for by itself.
+    ``settled`` is the model with all that it reads from the data, such as class weights, fixed: other data of the same
+    mathematics need it.
     """
 
     name: str
@@ -45,6 +47,29 @@ class Case:
     phi: Callable[[Any, Any], np.ndarray]
     delta: Callable[[Any, Any], float]
     lam: float = 0.1
+    bounds: Any = None
+    needs: Any = None
+    settled: Any = None
+
+    @property
+    def dim(self) -> int:
+        return self.phi(self.X[0], self.y[0]).size
+
+    @functools.cached_property
+    def box(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """(lower, upper) of every weight; None if there are none."""
+        if self.bounds is None and self.needs is None:
+            return None
+        lower, upper = np.full(self.dim, -np.inf), np.full(self.dim, np.inf)
+        for pair in (self.bounds, self.needs):
+            low, high = (None, None) if pair is None else pair
+            lower = lower if low is None else np.maximum(lower, low)
+            upper = upper if high is None else np.minimum(upper, high)
+        return lower, upper
+
+    def clip(self, v: np.ndarray) -> np.ndarray:
+        """The nearest weights that are allowed."""
+        return v if self.box is None else np.clip(v, *self.box)
 
     def examples(self) -> Iterator[tuple[Any, Any]]:
         for i in range(len(self.y)):
@@ -57,17 +82,17 @@ class Case:
 
     def problem(self, sample_weight: Any = None, lam: float | None = None, n_jobs: int = 1) -> DualProblem:
         lam = self.lam if lam is None else lam
-        return DualProblem(self.model.bind(self.X, self.y), self.X, self.y, lam, sample_weight, n_jobs)
+        return DualProblem(self.model.bind(self.X, self.y), self.X, self.y, lam, sample_weight, n_jobs, self.bounds)
 
     def take(self, chosen: Any) -> Case:
         """The case with only, or with repetitions of, the chosen examples."""
         chosen = [int(i) for i in chosen]
         X = [self.X[i] for i in chosen] if isinstance(self.X, list) else self.X[chosen]
         y = [self.y[i] for i in chosen] if isinstance(self.y, list) else self.y[chosen]
-        return dataclasses.replace(self, X=X, y=y)
+        return dataclasses.replace(self, model=self.settled or self.model, X=X, y=y)
 
     def train(self, **options: Any) -> bcfw.Result:
-        return bcfw.train(self.model, self.X, self.y, **{"lam": self.lam, **options})
+        return bcfw.train(self.model, self.X, self.y, **{"lam": self.lam, "bounds": self.bounds, **options})
 
     def few_passes(self, max_passes: float, **options: Any) -> bcfw.Result:
         """Train without caring whether the tolerance is reached."""
@@ -84,7 +109,7 @@ def enumerate_outputs(case: Case, c: tuple[float, ...], lam: float) -> Enumerate
         truth = case.phi(x, y_true)
         psi.append(np.array([truth - case.phi(x, y) for y in labelings]))
         loss.append(np.array([case.delta(y_true, y) for y in labelings]))
-    return Enumerated(psi, loss, np.array(c), lam)
+    return Enumerated(psi, loss, np.array(c), lam, case.box)
 
 
 def dense(x: Any) -> np.ndarray:
@@ -278,7 +303,9 @@ def graph_case(name: str, model: Any, X: list[Any], y: list[Any], F: int, G: int
         costs = [table[a, b] for a, b in zip(y_true, y, strict=True) if a >= 0]
         return float(sum(costs) / len(costs) if model.normalize else sum(costs))
 
-    return Case(name, model, X, y, outputs, phi, delta)
+    needs = np.repeat([-np.inf, 0.0], [2 * F, G]), np.full(2 * F + G, np.inf)
+    settled = bcfw.models.BinaryGraph(table, normalize=model.normalize)
+    return Case(name, model, X, y, outputs, phi, delta, needs=needs, settled=settled)
 
 
 def random_graph(rng: np.random.Generator, V: int, E: int, F: int, G: int, sparse: bool) -> Any:
@@ -295,7 +322,7 @@ def binary_graph_cases() -> Iterator[Case]:
     """Cases with and without unlabelled nodes; for the first kind, plain decoding has other outputs than training."""
     for name, F, G, sizes, with_cost, balanced, normalize, unlabelled, sparse in (
         ("cost", 3, 2, ((4, 5), (3, 2), (1, 0), (5, 7), (2, 2)), True, False, True, 0.0, False),
-        ("balanced-csr", 5, 1, ((4, 3), (4, 6), (3, 3), (2, 1)), False, True, True, 0.0, True),
+        ("balanced-csr", 3, 1, ((4, 3), (4, 6), (3, 3), (2, 1), (5, 6), (4, 4), (3, 2)), False, True, True, 0.0, True),
         ("unlabelled-sum", 2, 3, ((5, 8), (4, 4), (6, 5), (3, 3)), True, False, False, 0.3, False),
     ):
         rng = np.random.default_rng(20 + F)
@@ -440,13 +467,40 @@ def own_cases() -> Iterator[Case]:
     yield Case("user-compiled", bits, inputs, labels, outputs, phi, bits.loss)
 
 
+def random_box(rng: np.random.Generator, dim: int, free: float) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of every kind: none (a share of ``free``), two, one of either side, and some that exclude zero."""
+    kind = rng.choice(4, size=dim, p=[free, 0.4 * (1.0 - free), 0.3 * (1.0 - free), 0.3 * (1.0 - free)])
+    lower, upper = -0.4 * rng.random(dim), 0.4 * rng.random(dim)
+    shift = np.where(rng.random(dim) < 0.25, rng.choice([-0.5, 0.5], size=dim), 0.0)
+    no_lower, no_upper = (kind == 0) | (kind == 2), (kind == 0) | (kind == 3)
+    return np.where(no_lower, -np.inf, lower + shift), np.where(no_upper, np.inf, upper + shift)
+
+
+def bounded_cases() -> Iterator[Case]:
+    """Cases of above with bounds: on all weights or some, finite and not, around zero or away from it."""
+    found = {case.name: case for case in [*built_in_cases(), *own_cases()]}
+    for name, bounds in (
+        ("multiclass-cost", (-0.45, 0.35)),
+        ("chain-cost", None),
+        ("dense-features", None),
+        ("graph-cost", None),
+    ):
+        case = found[name]
+        rng = np.random.default_rng(30 + case.dim)
+        drawn = random_box(rng, case.dim, free=0.4) if bounds is None else bounds
+        yield dataclasses.replace(case, name=f"bounded-{name}", bounds=drawn)
+
+
 def built_in_cases() -> Iterator[Case]:
     for name in bcfw.models.MODELS:
         yield from BUILDERS[name]() if name in BUILDERS else ()
 
 
 #: Every case by name.
-CASES = {case.name: case for case in [*built_in_cases(), *own_cases()]}
+CASES = {case.name: case for case in [*built_in_cases(), *own_cases(), *bounded_cases()]}
+
+#: The cases with bounds on w, be they the model's own.
+BOUNDED_CASES = {name: case for name, case in CASES.items() if case.box is not None}
 
 #: The cases whose kernels are compiled.
 COMPILED_CASES = {name: case for name, case in CASES.items() if type(case.model).kernels.compiled}
@@ -517,7 +571,7 @@ VARIANTS = {repr(solver): solver for kind in SOLVERS.values() for solver in cove
 EXACT_VARIANTS = {
     name: solver
     for name, solver in VARIANTS.items()
-    if getattr(solver, "step_size", "exact") == "exact" and not getattr(solver, "averaging", False)
+    if getattr(solver, "step_size", "exact") != "decay" and not getattr(solver, "averaging", False)
 }
 
 
@@ -540,13 +594,13 @@ def calls_every_visit(solver: Any) -> bool:
 
 
 def block_state(problem: DualProblem, i: int) -> tuple[np.ndarray, float]:
-    """w_i, rebuilt from the block's average, and ell_i."""
-    w_i = np.zeros_like(problem.state.w)
+    """v_i, rebuilt from the block's average, and ell_i; the sum of all v_i is v, and w is v clipped."""
+    v_i = np.zeros_like(problem.state.w)
     if problem.store is None:
-        problem.call(rebuild_pass, problem.lam, np.array([i]), w_i)
+        problem.call(rebuild_pass, problem.lam, np.array([i]), v_i)
     else:
-        problem.call(store_rebuild_pass, problem.lam, np.array([i]), w_i, tuple(problem.store))
-    return w_i, float(problem.state.ell[i])
+        problem.call(store_rebuild_pass, problem.lam, np.array([i]), v_i, tuple(problem.store))
+    return v_i, float(problem.state.ell[i])
 
 
 def continue_with(problem: DualProblem, solver: Any, max_passes: float, seed: int = 0) -> Outcome:

@@ -2,6 +2,8 @@
 
 Nothing here uses bcfw. Every output is listed, so that the max oracle is a maximum over rows and the dual is a QP
 over a product of simplices that an interior-point method solves; weak duality proves the accuracy of its answer.
+
+With bounds on w, a dual point gives an unclipped ``v = A alpha`` and ``w = clip(v)``; block points live where v does.
 """
 
 from __future__ import annotations
@@ -11,13 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import brentq, nnls
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """Primal and dual point with ``dual <= D* = P* <= primal``."""
+    """Primal and dual point with ``dual <= D* = P* <= primal``; w is v clipped to the bounds."""
 
+    v: np.ndarray
     w: np.ndarray
     primal: float
     dual: float
@@ -26,12 +29,16 @@ class Optimum:
 
 @dataclass(frozen=True)
 class Enumerated:
-    """All psi_i(y), (m_i, d), and losses L_i(y), (m_i,), of every block, with block weights c_i that sum to one."""
+    """All psi_i(y), (m_i, d), and losses L_i(y), (m_i,), of every block, with block weights c_i that sum to one.
+
+    ``bounds`` are (lower, upper) of w, two (d,) arrays that may hold infinities; None for no bounds.
+    """
 
     psi: list[np.ndarray]
     loss: list[np.ndarray]
     c: np.ndarray
     lam: float
+    bounds: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def n(self) -> int:
@@ -41,6 +48,10 @@ class Enumerated:
     def dim(self) -> int:
         return self.psi[0].shape[1]
 
+    def clip(self, v: np.ndarray) -> np.ndarray:
+        """The weights of a dual point."""
+        return v if self.bounds is None else np.minimum(np.maximum(v, self.bounds[0]), self.bounds[1])
+
     def hinge(self, w: np.ndarray) -> np.ndarray:
         """(n,) max_y H_i(y; w)."""
         return np.array([np.max(loss - psi @ w) for psi, loss in zip(self.psi, self.loss, strict=True)])
@@ -48,48 +59,64 @@ class Enumerated:
     def primal(self, w: np.ndarray) -> float:
         return 0.5 * self.lam * float(w @ w) + float(self.c @ self.hinge(w))
 
-    def dual(self, w: np.ndarray, ell: float) -> float:
-        return ell - 0.5 * self.lam * float(w @ w)
+    def dual(self, v: np.ndarray, ell: float) -> float:
+        """``min_w lam/2 |w|^2 - lam v'w + ell`` over the bounds: attained by clip(v)."""
+        w = self.clip(v)
+        return ell - self.lam * (float(v @ w) - 0.5 * float(w @ w))
 
     def corner(self, i: int, w: np.ndarray) -> tuple[np.ndarray, float]:
-        """w_s and ell_s of the max oracle's answer."""
+        """v_s and ell_s of the max oracle's answer at w."""
         best = int(np.argmax(self.loss[i] - self.psi[i] @ w))
         return self.c[i] / self.lam * self.psi[i][best], self.c[i] * self.loss[i][best]
 
-    def outside(self, i: int, w_i: np.ndarray, ell_i: float) -> float:
-        """Distance of a block's (w_i, ell_i) from the convex hull of its corners (0 inside), by least squares."""
+    def outside(self, i: int, v_i: np.ndarray, ell_i: float) -> float:
+        """Distance of a block's (v_i, ell_i) from the convex hull of its corners (0 inside), by least squares."""
         corners = np.column_stack([self.psi[i] / self.lam, self.loss[i]]).T * self.c[i]
         system = np.vstack([corners, np.ones(corners.shape[1])])
-        return float(nnls(system, np.concatenate([w_i, [ell_i, 1.0]]))[1])
+        return float(nnls(system, np.concatenate([v_i, [ell_i, 1.0]]))[1])
 
     @functools.cached_property
     def optimum(self) -> Optimum:
-        """Solve the dual QP; the distance of the two values bounds the error of both."""
+        """Solve the dual QP; the distance of the two values bounds the error of both.
+
+        A finite bound adds a variable beta >= 0: ``w = A alpha + (beta_l - beta_u)/lam`` and the linear terms
+        ``l'beta_l - u'beta_u``.
+        """
         sizes = [len(loss) for loss in self.loss]
         A = np.vstack([c / self.lam * psi for c, psi in zip(self.c, self.psi, strict=True)]).T
         b = np.concatenate([c * loss for c, loss in zip(self.c, self.loss, strict=True)])
-        alpha = minimise_over_simplices(self.lam * A.T @ A, b, sizes)
-        w, ell = A @ alpha, float(b @ alpha)
+        columns, linear = [A], [b]
+        for bound, sign in zip(self.bounds or (), (1.0, -1.0), strict=False):
+            finite = np.isfinite(bound)
+            columns.append(sign / self.lam * np.eye(self.dim)[:, finite])
+            linear.append(sign * bound[finite])
+        M = np.hstack(columns)
+        alpha = minimise_over_simplices(self.lam * M.T @ M, np.concatenate(linear), sizes)
+        v, ell = A @ alpha, float(b @ alpha)
         pieces = np.split(alpha, np.cumsum(sizes)[:-1])
-        return Optimum(w, self.primal(w), self.dual(w, ell), pieces)
+        return Optimum(v, self.clip(v), self.primal(self.clip(v)), self.dual(v, ell), pieces)
 
 
 def minimise_over_simplices(Q: np.ndarray, b: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
-    """Minimise ``a'Qa/2 - b'a`` over a product of simplices by Mehrotra's predictor-corrector method."""
-    m, n = len(b), len(sizes)
+    """Minimise ``a'Qa/2 - b'a`` over a product of simplices by Mehrotra's predictor-corrector method.
+
+    Variables beyond the simplices only have to be non-negative; they are not returned.
+    """
+    m, n, inside = len(b), len(sizes), int(np.sum(sizes))
+    ends = np.cumsum(sizes)[:-1]
     E = np.zeros((n, m))
-    E[np.repeat(np.arange(n), sizes), np.arange(m)] = 1.0
+    E[np.repeat(np.arange(n), sizes), np.arange(inside)] = 1.0
     scale = max(1e-300, float(np.max(np.abs(b))))
     Q, b = Q / scale, b / scale
-    a = 1.0 / np.repeat(sizes, sizes).astype(float)
+    a = np.concatenate([1.0 / np.repeat(sizes, sizes), np.ones(m - inside)])
     gradient = Q @ a - b
-    nu = np.array([part.min() - 1.0 for part in np.split(gradient, np.cumsum(sizes)[:-1])])
-    z = gradient - E.T @ nu
+    nu = np.array([part.min() - 1.0 for part in np.split(gradient[:inside], ends)])
+    z = np.maximum(gradient - E.T @ nu, 1.0)
     for _ in range(100):
-        if a @ z < 1e-14:
+        residual = np.concatenate([Q @ a - b - E.T @ nu, E @ a - 1.0])
+        if a @ z < 1e-14 and np.max(np.abs(residual[:m] - z)) < 1e-12:
             break
         kkt = np.block([[Q + np.diag(z / a), -E.T], [E, np.zeros((n, n))]])
-        residual = np.concatenate([Q @ a - b - E.T @ nu, E @ a - 1.0])
         mean = a @ z / m
         da, dnu, dz = newton_step(kkt, residual, a, z, np.zeros(m))
         t = min(room(a, da), room(z, dz))
@@ -97,7 +124,7 @@ def minimise_over_simplices(Q: np.ndarray, b: np.ndarray, sizes: Sequence[int]) 
         da, dnu, dz = newton_step(kkt, residual, a, z, centre * mean - da * dz)
         t = 0.995 * min(room(a, da), room(z, dz))
         a, nu, z = a + t * da, nu + t * dnu, z + t * dz
-    return np.concatenate([part / part.sum() for part in np.split(a, np.cumsum(sizes)[:-1])])
+    return np.concatenate([part / part.sum() for part in np.split(a[:inside], ends)])
 
 
 def newton_step(
@@ -117,45 +144,69 @@ def room(point: np.ndarray, step: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Iterate:
-    """State of the naive method after a step: per-block w_i and ell_i, their sums, and the step's block gap."""
+    """State of the naive method after a step: per-block v_i and ell_i, their sums, w, and the step's block gap."""
 
+    v: np.ndarray
     w: np.ndarray
     ell: float
-    w_blocks: np.ndarray
+    v_blocks: np.ndarray
     ell_blocks: np.ndarray
     gap: float
 
 
-def naive_bcfw(problem: Enumerated, order: Sequence[int], decay: bool = False) -> Iterator[Iterate]:
-    """bcfw-2013, Alg. 4, with one d-vector per block; yields after every step."""
-    w_blocks, ell_blocks = np.zeros((problem.n, problem.dim)), np.zeros(problem.n)
+def exact_step(problem: Enumerated, v: np.ndarray, dv: np.ndarray, gap: float) -> float:
+    """Maximiser over [0, 1] of the dual along ``v + gamma dv``, whose slope at 0 is ``gap``, by Brent's method."""
+
+    def slope(gamma: float) -> float:
+        return gap - problem.lam * float(dv @ (problem.clip(v + gamma * dv) - problem.clip(v)))
+
+    if gap <= 0.0:
+        return 0.0
+    return 1.0 if slope(1.0) >= 0.0 else float(brentq(slope, 0.0, 1.0, xtol=1e-16, rtol=1e-15))
+
+
+def naive_bcfw(problem: Enumerated, order: Sequence[int], step_size: str = "exact") -> Iterator[Iterate]:
+    """bcfw-2013, Alg. 4, with one d-vector per block; yields after every step.
+
+    ``step_size`` is "exact", "decay" or "short": the step that is best without bounds (multiplane-2015).
+    """
+    v_blocks, ell_blocks = np.zeros((problem.n, problem.dim)), np.zeros(problem.n)
     for k, i in enumerate(order):
-        w = w_blocks.sum(axis=0)
-        w_s, ell_s = problem.corner(i, w)
-        d = w_blocks[i] - w_s
-        gap = problem.lam * float(d @ w) - ell_blocks[i] + ell_s
-        curvature = problem.lam * float(d @ d)
-        if decay:
+        v = v_blocks.sum(axis=0)
+        w = problem.clip(v)
+        v_s, ell_s = problem.corner(i, w)
+        dv = v_s - v_blocks[i]
+        gap = ell_s - ell_blocks[i] - problem.lam * float(dv @ w)
+        curvature = problem.lam * float(dv @ dv)
+        if step_size == "decay":
             gamma = 2.0 * problem.n / (k + 2.0 * problem.n)
+        elif problem.bounds is not None and step_size == "exact":
+            gamma = exact_step(problem, v, dv, gap)
         elif curvature > 0.0:
             gamma = float(np.clip(gap / curvature, 0.0, 1.0))
         else:
             gamma = float(gap > 0.0)
-        w_blocks[i] -= gamma * d
+        v_blocks[i] += gamma * dv
         ell_blocks[i] += gamma * (ell_s - ell_blocks[i])
-        yield Iterate(w_blocks.sum(axis=0), float(ell_blocks.sum()), w_blocks.copy(), ell_blocks.copy(), gap)
+        v = v_blocks.sum(axis=0)
+        yield Iterate(v, problem.clip(v), float(ell_blocks.sum()), v_blocks.copy(), ell_blocks.copy(), gap)
 
 
 def naive_batch_fw(problem: Enumerated, n_steps: int) -> tuple[np.ndarray, float]:
-    """bcfw-2013, Alg. 2."""
-    w, ell = np.zeros(problem.dim), 0.0
+    """bcfw-2013, Alg. 2: v and ell after the steps."""
+    v, ell = np.zeros(problem.dim), 0.0
     for _ in range(n_steps):
+        w = problem.clip(v)
         corners = [problem.corner(i, w) for i in range(problem.n)]
-        w_s, ell_s = sum(corner[0] for corner in corners), sum(corner[1] for corner in corners)
-        gap = problem.lam * float((w - w_s) @ w) - ell + ell_s
-        gamma = float(np.clip(gap / (problem.lam * float((w - w_s) @ (w - w_s))), 0.0, 1.0))
-        w, ell = w + gamma * (w_s - w), ell + gamma * (ell_s - ell)
-    return w, ell
+        v_s, ell_s = sum(corner[0] for corner in corners), sum(corner[1] for corner in corners)
+        dv = v_s - v
+        gap = ell_s - ell - problem.lam * float(dv @ w)
+        if problem.bounds is None:
+            gamma = float(np.clip(gap / (problem.lam * float(dv @ dv)), 0.0, 1.0))
+        else:
+            gamma = exact_step(problem, v, dv, gap)
+        v, ell = v + gamma * dv, ell + gamma * (ell_s - ell)
+    return v, ell
 
 
 def weighted_average(points: Sequence[np.ndarray]) -> np.ndarray:

@@ -10,7 +10,7 @@ from bcfw.run import Run
 from bcfw.solvers import MultiPlane
 from problems import CASES
 
-NAMES = ["chain-cost", "multiclass-wide"]
+NAMES = ["chain-cost", "multiclass-wide", "bounded-chain-cost", "graph-cost"]
 
 
 @pytest.mark.parametrize("ratio", [3, 1000])
@@ -68,5 +68,3 @@ def test_small_lam_needs_fewer_visits():
 def test_what_it_does_not_go_with():
     with pytest.raises(bcfw.OptionError, match="averaging"):
         MultiPlane(acceleration=3, averaging=True)
-    with pytest.raises(bcfw.OptionError, match="bounds"):
-        CASES["chain-cost"].few_passes(1, solver=MultiPlane(acceleration=3), bounds=(0.0, None))

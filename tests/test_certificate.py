@@ -23,7 +23,7 @@ ROUNDING = 1e-11
 
 
 def test_certificate_holds_when_recomputed_from_scratch(case, solver):
-    """Each block's (w_i, ell_i) is a convex combination of its corners, so D is a lower bound; P is enumerated."""
+    """Each block's (v_i, ell_i) is a convex combination of its corners, so D is a lower bound; P is enumerated."""
     result = case.few_passes(4, solver=solver)
     objective = case.enumerated()
     point = result if result.last is None else result.last
@@ -35,10 +35,11 @@ def test_certificate_holds_when_recomputed_from_scratch(case, solver):
     problem = case.problem()
     problem.restore(result.snapshot)
     blocks = [block_state(problem, i) for i in range(len(case.y))]
-    for i, (w_i, ell_i) in enumerate(blocks):
-        assert objective.outside(i, w_i, ell_i) <= 1e-9
-    np.testing.assert_allclose(sum(w_i for w_i, _ in blocks), point.w, rtol=0, atol=ROUNDING)
-    assert objective.dual(point.w, sum(ell_i for _, ell_i in blocks)) == pytest.approx(point.dual, abs=ROUNDING)
+    for i, (v_i, ell_i) in enumerate(blocks):
+        assert objective.outside(i, v_i, ell_i) <= 1e-9
+    v = sum(v_i for v_i, _ in blocks)
+    np.testing.assert_allclose(case.clip(v), point.w, rtol=0, atol=ROUNDING)
+    assert objective.dual(v, sum(ell_i for _, ell_i in blocks)) == pytest.approx(point.dual, abs=ROUNDING)
 
 
 @pytest.mark.parametrize("sample_weight", [False, True])
@@ -51,27 +52,29 @@ def test_block_gaps_sum_to_the_gap(case, sample_weight):
     certificate = problem.certificate()
     corners = [objective.corner(i, state.w) for i in range(objective.n)]
     gaps = [
-        objective.lam * (state.w_blocks[i] - w_s) @ state.w - state.ell_blocks[i] + ell_s
-        for i, (w_s, ell_s) in enumerate(corners)
+        objective.lam * (state.v_blocks[i] - v_s) @ state.w - state.ell_blocks[i] + ell_s
+        for i, (v_s, ell_s) in enumerate(corners)
     ]
     np.testing.assert_allclose(problem.state.gap, gaps, rtol=0, atol=ROUNDING)
     assert problem.state.gap.sum() == pytest.approx(certificate.gap, abs=ROUNDING)
     assert certificate.gap == pytest.approx(
-        objective.primal(state.w) - objective.dual(state.w, state.ell), abs=ROUNDING
+        objective.primal(state.w) - objective.dual(state.v, state.ell), abs=ROUNDING
     )
 
 
 def test_first_row_is_the_mean_worst_loss(case):
+    """At w = 0; where that is not allowed, at the nearest weights that are."""
     objective = case.enumerated()
     history = case.few_passes(1).history
-    worst = objective.c @ [loss.max() for loss in objective.loss]
+    w = case.clip(np.zeros(case.dim))
+    worst = objective.primal(w) if w.any() else objective.c @ [loss.max() for loss in objective.loss]
     assert history["primal"][0] == pytest.approx(worst, abs=1e-12)
-    assert history["dual"][0] == 0.0
+    assert history["dual"][0] == pytest.approx(0.5 * case.lam * w @ w, abs=1e-14 if w.any() else 0.0)
 
 
 def test_tolerance_is_relative_to_the_mean_worst_loss(case, solver):
     """The run ends at the first certificate with gap <= tol P(0)."""
-    worst = case.enumerated().primal(np.zeros(case.phi(case.X[0], case.y[0]).size))
+    worst = case.enumerated().primal(np.zeros(case.dim))
     result = case.train(solver=solver, tol=0.2)
     above = result.history["gap"][:-1]
     assert result.gap <= 0.2 * worst

@@ -38,14 +38,14 @@ def check_oracle(case, w):
 
 @pytest.mark.parametrize("scale", [0.0, 0.1, 1.0, 10.0])
 def test_oracle_is_a_maximum_over_all_labelings(case, scale):
-    check_oracle(case, scale * np.random.default_rng(1).standard_normal(case.phi(case.X[0], case.y[0]).size))
+    check_oracle(case, case.clip(scale * np.random.default_rng(1).standard_normal(case.dim)))
 
 
 def test_oracle_breaks_ties_correctly(case):
     """Weights -1, 0 and 1 give many equal values; any of the maximal outputs is right."""
     rng = np.random.default_rng(2)
     for _ in range(5):
-        check_oracle(case, rng.integers(-1, 2, size=case.phi(case.X[0], case.y[0]).size).astype(float))
+        check_oracle(case, case.clip(rng.integers(-1, 2, size=case.dim).astype(float)))
 
 
 def test_features_and_losses_agree_with_naive_formulas(case):
@@ -59,7 +59,7 @@ def test_features_and_losses_agree_with_naive_formulas(case):
 
 def test_predict_is_the_plain_oracle_on_every_input(case):
     model = case.model.bind(case.X, case.y)
-    w = np.random.default_rng(3).standard_normal(model.dim)
+    w = case.clip(np.random.default_rng(3).standard_normal(model.dim))
     outputs = model.predict(w, case.X)
     assert len(outputs) == len(case.y)
     for output, (x, _) in zip(outputs, case.examples(), strict=True):
@@ -69,7 +69,7 @@ def test_predict_is_the_plain_oracle_on_every_input(case):
 def test_binding_sets_the_sizes_of_a_copy(case):
     bound = case.model.bind(case.X, case.y)
     assert bound is not case.model
-    assert bound.dim == case.phi(case.X[0], case.y[0]).size
+    assert bound.dim == case.dim
 
 
 @pytest.mark.parametrize(("end_bias", "dim"), [(True, 3 * 4 + 2 * 4 + 4 * 4), (False, 3 * 4 + 4 * 4)])

@@ -194,13 +194,16 @@ def make_result(
 ) -> Result:
     """The result of an outcome; its last iterate, if that is another point, shares the snapshot."""
     certificate = outcome.certificate
+    certified = certificate.gap_bound <= max(certificate.gap, run.gap_target)
+    if certified and certificate.gap_bound > certificate.gap:  # a heuristic oracle, but its upper bound closes the gap
+        certificate = certificate._replace(primal=certificate.dual + certificate.gap_bound, gap=certificate.gap_bound)
     snapshot = problem.snapshot() if snapshot is None else snapshot
     return Result(
         w=outcome.w,
         primal=certificate.primal,
         dual=certificate.dual,
         gap=certificate.gap,
-        certified=True,
+        certified=certified,
         status=run.status or "max_passes",
         lam=problem.lam,
         n_passes=outcome.passes,
@@ -219,7 +222,7 @@ def partial_result(problem: DualProblem, run: Run, solver: Solver) -> Result | N
     if not run.rows:
         return None
     w, nan = problem.state.w.copy(), float("nan")
-    outcome = Outcome(w, Certificate(nan, problem.dual_value(), nan), run.rows[-1]["passes"])
+    outcome = Outcome(w, Certificate(nan, problem.dual_value(), nan, nan), run.rows[-1]["passes"])
     result = make_result(outcome, problem, run, solver)
     result.certified, result.status = False, "interrupted"
     return result

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.models.contract import (
+    EXACT,
     Data,
     Work,
     add_average,
@@ -19,6 +20,7 @@ from bcfw.models.contract import (
     slope,
     start_direction,
     truth_value,
+    upper_bound,
 )
 from bcfw.records import State
 
@@ -56,8 +58,18 @@ def examine(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> float:
     hinge = ask(data, i, w, work)
     toward(data, i, state.mu, work)
     slope_i = slope(data, i, w, work)
+    if not EXACT and slope_i < 0.0:  # the average is better than what the heuristic found
+        hinge -= slope_i
+        slope_i = 0.0
     state.gap[i] = state.weight[i] * slope_i
     return hinge if is_maximal(hinge, hinge - slope_i) else -1.0
+
+
+def ceiling(data: Any, i: int, w: np.ndarray, hinge: float, work: Any) -> float:
+    """What ``max_y H_i(y; w)`` is at most; comes after :func:`ask`."""
+    if EXACT:
+        return hinge
+    return max(upper_bound(data, i, w, work) - truth_value(data, i, w, work), hinge)
 
 
 def is_maximal(hinge: float, average: float) -> bool:

@@ -31,18 +31,23 @@ from bcfw.kernels.trees import NO_TREE
 from bcfw.records import BLOCK, NOT_MAXIMAL, ORACLE, PAIRWISE, STEPS, STOP, TALLY_SIZE, Corners, Rule, State, Store
 
 #: Room for hinge losses in a pass that takes steps: none.
-NO_HINGES = np.zeros(0)
+NO_HINGES = np.zeros((2, 0))
 
 #: How a certificate uses the store: it asks the oracle.
 LOOK = Corners(step=PAIRWISE, by_gain=0, source=ORACLE, cache_share=0.0, cache_floor=0.0, round=0, oldest=0)
 
 
 class Certificate(NamedTuple):
-    """Primal and dual value at one point; their difference bounds the suboptimality of both."""
+    """Primal and dual value at one point; their difference bounds the suboptimality of both.
+
+    If the oracle is a heuristic, primal and gap are estimates from below, and ``gap_bound`` is what can be proved
+    (infinity without upper bounds); otherwise it equals the gap.
+    """
 
     primal: float
     dual: float
     gap: float
+    gap_bound: float
 
 
 class DualProblem:
@@ -104,9 +109,15 @@ class DualProblem:
 
     @functools.cached_property
     def worst_loss(self) -> float:
-        """``P(0)``, the weighted mean of the blocks' largest losses."""
+        """``P(0)``, the weighted mean of the blocks' largest losses.
+
+        If the model's own bounds exclude w = 0, where its oracle may fail, the nearest weights within them count.
+        """
         zero = np.zeros_like(self.state.w)
-        return float(self.state.weight @ self._hinges(self._aside(zero), self.blocks, self._works))
+        needed = join_bounds(self.model.dim, self.model.bounds())
+        if needed is not None:
+            zero = np.clip(zero, *needed)
+        return float(self.state.weight @ self._hinges(self._aside(zero), self.blocks, self._works)[0])
 
     @property
     def work(self) -> Any:
@@ -201,7 +212,7 @@ class DualProblem:
 
     def dual_value(self) -> float:
         """``D = sum ell_i - lam (v'w - |w|^2/2)`` of the current state."""
-        return self.weigh(self.v, float(self.state.ell.sum()), np.zeros(self.n_blocks)).dual
+        return self.weigh(self.v, float(self.state.ell.sum()), np.zeros((2, self.n_blocks))).dual
 
     def certificate(self) -> Certificate:
         """Primal, dual and gap of the current state, by one pass of the oracle over all blocks.
@@ -217,8 +228,8 @@ class DualProblem:
         return certificate
 
     def _certify_state(self) -> Certificate:
-        hinge = self._hinges(self.state, self.blocks, self._works)
-        return self.weigh(self.v, float(self.state.ell.sum()), hinge)
+        hinges = self._hinges(self.state, self.blocks, self._works)
+        return self.weigh(self.v, float(self.state.ell.sum()), hinges)
 
     def certify(self, v: np.ndarray, ell: float) -> Certificate:
         """Certificate of any feasible dual point, given by ``v = A alpha`` and ``ell = b'alpha``.
@@ -233,27 +244,28 @@ class DualProblem:
         The state is rebuilt first: no block gaps tell whether rounding has separated it from its blocks.
         """
         self.rebuild()
-        hinge = self._hinges(self._aside(w), self.blocks, self._works)
-        primal = 0.5 * self.lam * float(w @ w) + float(self.state.weight @ hinge)
+        hinges = self._hinges(self._aside(w), self.blocks, self._works)
+        primal, at_most = 0.5 * self.lam * float(w @ w) + hinges @ self.state.weight
         dual = self.dual_value()
-        return Certificate(primal, dual, primal - dual)
+        return Certificate(float(primal), dual, float(primal) - dual, float(at_most) - dual)
 
     def _aside(self, w: np.ndarray) -> State:
         """A state to look at the blocks with other weights."""
         return self.state._replace(w=w, gap=np.empty(self.n_blocks))
 
     def _hinges(self, state: State, blocks: np.ndarray, works: list[Any]) -> np.ndarray:
-        """(n,) structured hinge losses of the given blocks at ``state.w``; their gaps are written to ``state.gap``.
+        """(2, n) structured hinge losses of the given blocks at ``state.w``, and what they are at most.
 
+        The two rows differ only for models whose oracle is a heuristic. Block gaps are written to ``state.gap``.
         Each of ``works`` has a thread of its own.
         """
-        hinge = np.zeros(self.n_blocks)
+        hinges = np.zeros((2, self.n_blocks))
         rule = tuple(self.rule())
         chunks = np.array_split(blocks, len(works))
 
         def part(job: int) -> int:
             tally = np.zeros(TALLY_SIZE)
-            fields = tuple(self.data), tuple(works[job]), tuple(state), chunks[job], tally, rule, NO_TREE, hinge
+            fields = tuple(self.data), tuple(works[job]), tuple(state), chunks[job], tally, rule, NO_TREE, hinges
             if self.store is None:
                 return self.model.kernels.entry(block_pass)(*fields)
             value = np.zeros(self.store.alpha.shape[1])
@@ -269,11 +281,11 @@ class DualProblem:
         for chunk, count in zip(chunks, done, strict=True):
             if count < len(chunk):
                 raise self.not_maximal(chunk[count], state.gap[chunk[count]])
-        return hinge
+        return hinges
 
     def oracle_seconds(self) -> float:
         """Time of one visit that only asks the oracle: the shortest of some measurements on a few blocks."""
-        some = self.blocks[:: max(1, len(self.blocks) // 20)]
+        some = self.blocks[:: max(1, len(self.blocks) // 20)].copy()  # contiguous, as in a pass
         aside = self._aside(self.state.w)
         self._hinges(aside, some[:1], self._works[:1])  # not the time to compile
         times = [0.0]
@@ -283,13 +295,13 @@ class DualProblem:
             times.append(time.perf_counter() - start)
         return min(times[1:]) / len(some)
 
-    def weigh(self, v: np.ndarray, ell: float, hinge: np.ndarray) -> Certificate:
-        """Primal, dual and gap of a point whose (n,) hinge losses are known."""
+    def weigh(self, v: np.ndarray, ell: float, hinges: np.ndarray) -> Certificate:
+        """Primal, dual and gap of a point whose (2, n) hinge losses are known: found, and at most."""
         w = self.clip(v)
         square = 0.5 * self.lam * float(w @ w)
-        primal = square + float(self.state.weight @ hinge)
+        primal, at_most = square + hinges @ self.state.weight
         dual = ell - (self.lam * float(v @ w) - square)
-        return Certificate(primal, dual, primal - dual)
+        return Certificate(float(primal), dual, float(primal) - dual, float(at_most) - dual)
 
     def not_maximal(self, i: int, gap: float | None = None) -> OracleError:
         """The error for a block whose oracle returned less than the block's current average."""

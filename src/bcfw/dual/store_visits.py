@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.dual.gaps import ask, is_maximal, toward
+from bcfw.dual.gaps import ask, ceiling, is_maximal, toward
 from bcfw.dual.steps import best_step, gain_of_step, line_search, move, read_box_direction
 from bcfw.dual.store import (
     add_block,
@@ -19,6 +19,7 @@ from bcfw.dual.store import (
 from bcfw.kernels import called, variant
 from bcfw.kernels.trees import next_block, set_value
 from bcfw.models.contract import (
+    EXACT,
     Data,
     Work,
     advance,
@@ -59,15 +60,15 @@ def store_pass(
     tally: np.ndarray,
     rule_fields: Any,
     tree: np.ndarray,
-    hinge: np.ndarray,
+    hinges: np.ndarray,
     store_fields: Any,
     corners_fields: Any,
     value: np.ndarray,
 ) -> int:
     """Template: visit each block of ``order``, or drawn from ``tree``: find a corner, step towards it.
 
-    With room in ``hinge`` (n numbers) the visit asks the oracle and writes the block's structured hinge loss and its
-    gap, and that is all: a certificate.
+    With room in ``hinges`` (2, n) the visit asks the oracle and writes the block's structured hinge loss, what it is at
+    most, and the block's gap, and that is all: a certificate.
 
     Returns
     -------
@@ -80,7 +81,7 @@ def store_pass(
     rule = Rule(*rule_fields)
     store = Store(*store_fields)
     corners = Corners(*corners_fields)
-    looks = hinge.shape[0] > 0
+    looks = hinges.shape[1] > 0
     for j in range(order.shape[0]):
         i = next_block(tree, order[j])
         tally[BLOCK] = i
@@ -108,13 +109,19 @@ def store_pass(
                 value[best] = top  # the other values are known, unless a labeling was folded
             else:
                 value_rest = corner_values(data, i, state.w, False, state, store, work, value)
+            if not EXACT:  # a labeling found before may be better
+                best = best_slot(i, store, value)
+                top = max(top, value[best])
             average = average_value(i, store, value, value_rest)
+            if not EXACT:
+                top = max(top, average)
             state.gap[i] = state.weight[i] * (top - average)
             if not is_maximal(top, average):
                 tally[STOP] = NOT_MAXIMAL
                 return j
             if looks:
-                hinge[i] = top
+                hinges[0, i] = top
+                hinges[1, i] = ceiling(data, i, state.w, top, work)
                 continue
             store.used[i, best] = corners.round
         if not take_step(data, i, best, value_rest, state, store, work, rule, corners, tally, value):

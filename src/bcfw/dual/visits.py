@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.dual.gaps import examine
+from bcfw.dual.gaps import ceiling, examine
 from bcfw.dual.steps import line_search, move
 from bcfw.kernels.trees import next_block, set_value
 from bcfw.models.contract import Data, Work, advance, loss, reserve
@@ -21,12 +21,12 @@ def block_pass(
     tally: np.ndarray,
     rule_fields: Any,
     tree: np.ndarray,
-    hinge: np.ndarray,
+    hinges: np.ndarray,
 ) -> int:
     """Template: visit each block of ``order``, or drawn from ``tree``, with one call of the oracle.
 
-    With room in ``hinge`` (n numbers) the visit writes the block's structured hinge loss there and its gap, and that is
-    all: a certificate. Otherwise it takes one Frank-Wolfe step (bcfw-2013, Alg. 4).
+    With room in ``hinges`` (2, n) the visit writes the block's structured hinge loss there, what it is at most, and the
+    block's gap, and that is all: a certificate. Otherwise it takes one Frank-Wolfe step (bcfw-2013, Alg. 4).
 
     Returns
     -------
@@ -44,8 +44,9 @@ def block_pass(
         if value < 0.0:
             tally[STOP] = NOT_MAXIMAL
             return j
-        if hinge.shape[0] > 0:
-            hinge[i] = value
+        if hinges.shape[1] > 0:
+            hinges[0, i] = value
+            hinges[1, i] = ceiling(data, i, state.w, value, work)
             continue
         if not reserve(data, i, state.mu, work):
             tally[STOP] = NEEDS_ROOM

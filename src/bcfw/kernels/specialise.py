@@ -80,6 +80,10 @@ class KernelSet:
             self._entries[template] = function
         return self._entries[template]
 
+    def rebound(self, **bindings: Any) -> KernelSet:
+        """The same kernels but for some."""
+        return KernelSet({**self.bindings, **bindings}, self.compiled, self.allocates)
+
     def interpreted(self) -> KernelSet:
         """The same kernels without compilation: the reference that tests compare with."""
         return KernelSet(self.bindings, compiled=False)

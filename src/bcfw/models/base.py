@@ -50,11 +50,20 @@ class Model:
     #: The kernels that passes are specialised to.
     kernels: ClassVar[KernelSet] = black_box.BLACK_BOX_KERNELS
 
+    #: Whether the oracle finds a maximum. With False it is taken as a heuristic: steps work as before, the gap is only
+    #: an estimate, and a result counts as certified only if ``upper_bound`` closes the gap.
+    exact_oracle: ClassVar[bool] = True
+
     #: Whether block averages mean the same for other inputs, so that a state can be taken over to changed data.
     in_part_space: ClassVar[bool] = False
 
     #: Whether kept labelings are one plain array, which can be saved.
     saves_labelings: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.kernels.bindings.get("EXACT", True) != cls.exact_oracle:
+            cls.kernels = cls.kernels.rebound(EXACT=cls.exact_oracle)
 
     def features(self, x: Any, y: Any) -> Any:
         """Joint features phi(x, y) in R^d."""
@@ -67,6 +76,13 @@ class Model:
     def oracle(self, w: np.ndarray, x: Any, y_true: Any = None) -> Any:
         """``argmax_y loss(y_true, y) + <w, features(x, y)>``; without y_true the plain argmax."""
         raise ModelError(f"{type(self).__name__} needs a method oracle(self, w, x, y_true=None)")
+
+    def upper_bound(self, w: np.ndarray, x: Any, y_true: Any) -> float:
+        """At least ``max_y loss(y_true, y) + <w, features(x, y)>``; for models with ``exact_oracle = False``.
+
+        A relaxation's value, for example; infinity, if nothing is known.
+        """
+        return np.inf
 
     def bind(self, X: Any, y: Any) -> Model:
         """A copy of the model with everything set that the data determine (here ``dim``)."""
@@ -185,6 +201,10 @@ class CompiledModel(KernelModel):
     add_features(data, i, y, s, out) : ``out += s phi(x_i, y)``
     pack(self, X, y=None) : return a ``Data``; without y, labels of the right sizes with any values
     dim : number of weights (attribute, or set on the copy that ``bind`` returns)
+
+    With ``exact_oracle = False`` (``decode`` is a heuristic) also, if there is one,
+
+    decode_bound(data, i, w) : return at least ``max_y L_i(y) + <w, phi(x_i, y)>``
     """
 
     Data: ClassVar[Any]
@@ -198,7 +218,10 @@ class CompiledModel(KernelModel):
         missing = [name for name, value in own.items() if value is None]
         if missing:
             raise ModelError(f"{cls.__name__} must define {', '.join(missing)} (see bcfw.CompiledModel)")
+        if hasattr(cls, "decode_bound"):
+            own["decode_bound"] = cls.decode_bound
         more = {"Work": FeatureWork, "keep_labeling": keep_labeling, "same_labeling": same_labeling, **own}
+        more["EXACT"] = cls.exact_oracle
         cls.kernels = kernel_set(feature_space, more, allocates=True)
 
     def bind(self, X: Any, y: Any) -> CompiledModel:

@@ -87,6 +87,7 @@ class BinaryGraph(KernelModel):
         bound.cost = cost_matrix(self.cost, 2, "BinaryGraph")
         if self.class_balance:
             bound.cost = balance(labels)[:, None] * bound.cost
+            bound.class_balance = False  # it is in the costs now
         bound.n_features = graphs[0].nodes.n_features
         bound.n_edge_features = edge_feature_count(graphs)
         bound.dim = 2 * bound.n_features + bound.n_edge_features
@@ -116,10 +117,9 @@ class BinaryGraph(KernelModel):
         return GraphWork(
             theta=np.zeros(V + E),
             d=np.zeros(V + E),
+            base=np.zeros(1),
             y=np.zeros(V, np.int64),
             contrast=np.zeros(S),
-            stamp=np.zeros(V + E, np.int64),
-            tick=np.zeros(1, np.int64),
             moved=np.zeros(V + E, np.int64),
             n_moved=np.zeros(1, np.int64),
             node_direction=np.zeros(S),

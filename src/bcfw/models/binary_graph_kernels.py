@@ -65,9 +65,9 @@ class GraphWork(NamedTuple):
     Attributes
     ----------
     theta, d : (V + E,) scores and direction
+    base : (1,) score of the truth
     y : (V,) the current labeling
     contrast : (S,) weight of label 1 minus that of label 0, by own features
-    stamp, tick : (V + E,) and (1,) in which round a score was computed, and the current round
     moved, n_moved : (V + E,) and (1,) which parts the direction moves, and how many
     node_direction, edge_direction : (S,) and (G,) features of the direction, for label 1 and for the edges
     has_features : (1,) whether they are those of the current direction
@@ -76,10 +76,9 @@ class GraphWork(NamedTuple):
 
     theta: np.ndarray
     d: np.ndarray
+    base: np.ndarray
     y: np.ndarray
     contrast: np.ndarray
-    stamp: np.ndarray
-    tick: np.ndarray
     moved: np.ndarray
     n_moved: np.ndarray
     node_direction: np.ndarray
@@ -103,6 +102,8 @@ def scores(data, i, w, loss_weight, work):
         work.theta[p] = node_score(data, i, p, loss_weight, work)
     for e in range(data.edge_off[i + 1] - data.edge_off[i]):
         work.theta[V + e] = edge_score(data, i, e, w)
+    work.base[0] = 0.0
+    work.base[0] = value_of(data, i, data.y[data.y_off[i] : data.y_off[i + 1]], work)
 
 
 def set_contrast(data, i, w, work):
@@ -181,59 +182,42 @@ def loss(data, i, work):
 
 
 def labeling_value(data, i, w, work):
-    return value_of(data, i, work.y[: data.y_off[i + 1] - data.y_off[i]], False, w, work)
+    return value_of(data, i, work.y[: data.y_off[i + 1] - data.y_off[i]], work)
 
 
 def slot_value(data, i, slot, labelings, by_parts, w, work):
     begin = slot_offset(data, i, slot, labelings)
-    return value_of(data, i, labelings[begin : begin + data.y_off[i + 1] - data.y_off[i]], by_parts, w, work)
+    return value_of(data, i, labelings[begin : begin + data.y_off[i + 1] - data.y_off[i]], work)
 
 
-def value_of(data, i, y, by_parts, w, work):
-    """theta'z(y); with ``by_parts`` theta is computed where it is still unknown."""
-    truth = data.y[data.y_off[i] : data.y_off[i + 1]]
+def value_of(data, i, y, work):
+    """theta'z(y), the score of y less that of the truth.
+
+    Without branches: a wrong guess of the processor would cost more than the sum.
+    """
     V = y.shape[0]
-    first = data.edge_off[i]
-    total = 0.0
+    left = data.left[data.edge_off[i] : data.edge_off[i + 1]]
+    right = data.right[data.edge_off[i] : data.edge_off[i + 1]]
+    theta = work.theta[V:]
+    total = -work.base[0]
     for p in range(V):
-        if y[p] != truth[p]:
-            if by_parts:
-                score_part(data, i, p, w, work)
-            total += (y[p] - truth[p]) * work.theta[p]
-    for e in range(data.edge_off[i + 1] - first):
-        p, q = data.left[first + e], data.right[first + e]
-        cut = int(y[p] != y[q]) - int(truth[p] != truth[q])
-        if cut != 0:
-            if by_parts:
-                score_part(data, i, V + e, w, work)
-            total += cut * work.theta[V + e]
+        total += y[p] * work.theta[p]  # zero without a label
+    for e in range(left.shape[0]):
+        total += int(y[left[e]] != y[right[e]]) * theta[e]
     return total
 
 
 def start_parts(data, i, w, work):
-    work.tick[0] += 1
-    set_contrast(data, i, w, work)
+    """All of theta: labelings together differ from the truth nearly everywhere, and branches cost more than sums."""
+    scores(data, i, w, 1.0, work)
 
 
 def labeling_scores(data, i, w, work):
-    value_of(data, i, work.y[: data.y_off[i + 1] - data.y_off[i]], True, w, work)
+    """Theta is there."""
 
 
 def direction_scores(data, i, w, work):
-    for j in range(work.n_moved[0]):
-        score_part(data, i, work.moved[j], w, work)
-
-
-def score_part(data, i, part, w, work):
-    """One part's theta with the loss, unless this round has computed it."""
-    if work.stamp[part] == work.tick[0]:
-        return
-    work.stamp[part] = work.tick[0]
-    V = data.y_off[i + 1] - data.y_off[i]
-    if part < V:
-        work.theta[part] = node_score(data, i, part, 1.0, work)
-    else:
-        work.theta[part] = edge_score(data, i, part - V, w)
+    """Theta is there."""
 
 
 def n_parts(data, i):

@@ -91,6 +91,12 @@ def argmax(data, i, w, work):
     return value
 
 
+def upper_bound(data, i, w, work):
+    """The user's bound, relative to the truth's value like what ``argmax`` returns."""
+    bound = float(data.model.upper_bound(w, data.X[i], data.y[i]))
+    return bound - data.vectors.products(data.truths[i], w)[0]
+
+
 def truth_value(data, i, w, work):
     """Zero: ``argmax`` returns its value relative to the truth's, in one call."""
     return 0.0

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bcfw.models.feature_rows import add_rows, column_product
 from bcfw.models.labelings import slot_offset
 
 
@@ -120,28 +121,6 @@ def scores(data, i, w, loss_weight, work):
         for k in range(K):
             work.theta[0, k] += first[k]
             work.theta[T - 1, k] += last[k]
-
-
-def add_rows(data, token, w, out):
-    """Add U'x to ``out`` for one position, four features at a time; U (F, K) is the beginning of w."""
-    K = out.shape[0]
-    indices = data.indices[data.indptr[token] : data.indptr[token + 1]]
-    values = data.values[data.indptr[token] : data.indptr[token + 1]]
-    fours = indices.shape[0] // 4
-    for quarter in range(fours):
-        j = 4 * quarter
-        a, b, c, e = values[j], values[j + 1], values[j + 2], values[j + 3]
-        fa, fb, fc, fe = indices[j], indices[j + 1], indices[j + 2], indices[j + 3]
-        ua, ub = w[fa * K : fa * K + K], w[fb * K : fb * K + K]
-        uc, ue = w[fc * K : fc * K + K], w[fe * K : fe * K + K]
-        for k in range(K):
-            out[k] += (a * ua[k] + b * ub[k]) + (c * uc[k] + e * ue[k])
-    for j in range(4 * fours, indices.shape[0]):
-        a = values[j]
-        fa = indices[j]
-        ua = w[fa * K : fa * K + K]
-        for k in range(K):
-            out[k] += a * ua[k]
 
 
 def argmax(data, i, w, work):
@@ -250,17 +229,12 @@ def score_part(data, i, t, k, w, work):
     work.stamp[t, k] = work.tick[0]
     K = data.n_labels
     token = data.y_off[i] + t
-    total = data.loss_scale[i] * data.cost[data.y[token], k]
-    column = w[k:]
-    indices = data.indices[data.indptr[token] : data.indptr[token + 1]]
-    values = data.values[data.indptr[token] : data.indptr[token + 1]]
-    for j in range(indices.shape[0]):
-        total += values[j] * column[indices[j] * K]
+    total = data.loss_scale[i] * data.cost[data.y[token], k] + column_product(data, token, k, w)
     if data.ends == 1:
         if t == 0:
-            total += column[data.n_features * K]
+            total += w[data.n_features * K + k]
         if token == data.y_off[i + 1] - 1:
-            total += column[data.n_features * K + K]
+            total += w[data.n_features * K + K + k]
     work.theta[t, k] = total
 
 

@@ -20,8 +20,9 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
 
     For random weights w, the output of ``oracle(w, x, y_true)`` must have the largest
     ``loss(y_true, y) + <w, features(x, y)>`` among all outputs that could be found: the oracle's outputs for other
-    weights, and integer labelings with one entry changed, if some weights make the oracle return them. Losses must be
-    >= 0 and zero on the truth, features finite and of one size.
+    weights, and integer labelings with one entry changed, if some weights make the oracle return them. If the oracle is
+    a heuristic, none may have more than ``upper_bound(w, x, y_true)`` instead. Losses must be >= 0 and zero on the
+    truth, features finite and of one size.
 
     Parameters
     ----------
@@ -116,8 +117,11 @@ class _Example:
                 f"loss(y_true, y) = {float(self.model.loss(self.y_true, negative[0])):.6g} for y = {negative[0]!r}; "
                 "it must be finite and >= 0"
             )
-        yield from self.not_maximal(augmented, outputs, self.y_true)
-        yield from self.not_maximal(plain, outputs, None)
+        if self.model.exact_oracle:
+            yield from self.not_maximal(augmented, outputs, self.y_true)
+            yield from self.not_maximal(plain, outputs, None)
+        else:
+            yield from self.bound_too_low(outputs)
 
     def value(self, w: np.ndarray, y: Any, y_true: Any) -> float:
         loss = 0.0 if y_true is None else float(self.model.loss(y_true, y))
@@ -150,6 +154,16 @@ class _Example:
                     remarks["changed"] = f"{call} is not maximal if its outputs include a changed entry: {found}"
                     break
         self.remarks += remarks.values()
+
+    def bound_too_low(self, outputs: list[Any]) -> Iterator[str]:
+        """The first weights for which an output has a larger value than ``upper_bound`` allows."""
+        for w in self.weights:
+            bound = float(self.model.upper_bound(w, self.x, self.y_true))
+            for y in [self.y_true, *outputs]:
+                value = self.value(w, y, self.y_true)
+                if not value <= bound + TOLERANCE * (1.0 + abs(bound)):
+                    yield f"upper_bound(w, x, y_true) = {bound:.6g}, but {y!r} has the value {value:.6g}"
+                    return
 
     def can_return(self, y: Any, answer: Any, w: np.ndarray) -> bool:
         """Whether weights that favour ``y`` make the oracle return it, which proves that it is a possible output."""

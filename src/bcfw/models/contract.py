@@ -56,6 +56,16 @@ def argmax(data: Any, i: int, w: np.ndarray, work: Any) -> float:
     return 0.0
 
 
+#: Whether ``argmax`` finds a maximum. Bound to False, the oracle is taken as a heuristic: it may return less than was
+#: found before, and certificates become estimates unless ``upper_bound`` closes them.
+EXACT = True
+
+
+def upper_bound(data: Any, i: int, w: np.ndarray, work: Any) -> float:
+    """At least ``max_y theta_i'z(y)``; called after a heuristic ``argmax``. Infinity when nothing is known."""
+    return np.inf
+
+
 def truth_value(data: Any, i: int, w: np.ndarray, work: Any) -> float:
     """``theta_i'z(y_i)``, the value of the truth; only its difference to the value of ``argmax`` is used."""
     return 0.0
@@ -166,6 +176,8 @@ KERNEL_NAMES = (
     "Work",
     "scores",
     "argmax",
+    "EXACT",
+    "upper_bound",
     "truth_value",
     "load_truth",
     "load_labeling",
@@ -194,10 +206,16 @@ def kernel_set(home: ModuleType | Mapping[str, Any], more: Mapping[str, Any], **
     """The kernels found in a module (or mapping) by the names above, and ``more``; options of the KernelSet.
 
     A missing one is an error, except those that have a sensible form here: ``reserve`` (models of fixed size need
-    none), ``slot_value`` and ``difference``.
+    none), ``slot_value``, ``difference`` and ``upper_bound``.
     """
     found = vars(home) if isinstance(home, ModuleType) else home
-    optional = {"reserve": reserve, "slot_value": slot_value, "difference": difference}
+    optional = {
+        "reserve": reserve,
+        "slot_value": slot_value,
+        "difference": difference,
+        "upper_bound": upper_bound,
+        "EXACT": EXACT,
+    }
     bindings = {**optional, **{name: found[name] for name in KERNEL_NAMES if name in found}, **more}
     missing = [name for name in KERNEL_NAMES if name not in bindings]
     if missing:

@@ -25,6 +25,11 @@ def decode(data: Any, i: int, w: np.ndarray, loss_weight: float, y: np.ndarray) 
     """User's kernel: write ``argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>`` to ``y``."""
 
 
+def decode_bound(data: Any, i: int, w: np.ndarray) -> float:
+    """User's kernel for a heuristic ``decode``: at least ``max_y L_i(y) + <w, phi(x_i, y)>``."""
+    return np.inf
+
+
 def labeling_loss(data: Any, i: int, y: np.ndarray) -> float:
     """User's kernel: ``L_i(y)``."""
     return 0.0
@@ -74,6 +79,18 @@ def labeling_scores(data, i, w, work):
 
 def direction_scores(data, i, w, work):
     """Theta is (w, 1): nothing to compute."""
+
+
+def upper_bound(data, i, w, work):
+    """The user's bound, less the truth's value (values here are relative to the truth)."""
+    d = w.shape[0]
+    work.z[:] = 0.0
+    add_features(data, i, data.y[data.y_off[i] : data.y_off[i + 1]], 1.0, work.z[:d])
+    value = decode_bound(data, i, w)
+    for j in range(d):
+        value -= w[j] * work.z[j]
+    fill(data, i, work)
+    return value
 
 
 def truth_value(data, i, w, work):

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bcfw.models.chain_kernels import add_rows, first_argmax
+from bcfw.models.chain_kernels import first_argmax
+from bcfw.models.feature_rows import add_row_outer, add_rows, column_product
 
 #: Up to this many moved labels are updated one by one; more are updated as a whole row, which vectorises.
 FEW_LABELS = 4
@@ -92,14 +93,7 @@ def score_part(data, i, k, w, work):
     if work.stamp[k] == work.tick[0]:
         return
     work.stamp[k] = work.tick[0]
-    K = data.n_labels
-    total = data.cost[data.y[i], k]
-    column = w[k:]
-    indices = data.indices[data.indptr[i] : data.indptr[i + 1]]
-    values = data.values[data.indptr[i] : data.indptr[i + 1]]
-    for j in range(indices.shape[0]):
-        total += values[j] * column[indices[j] * K]
-    work.theta[k] = total
+    work.theta[k] = data.cost[data.y[i], k] + column_product(data, i, k, w)
 
 
 def start_direction(data, i, work):
@@ -147,17 +141,4 @@ def advance(data, i, gamma, work, mu):
 
 
 def apply(data, i, s, work, w):
-    K = data.n_labels
-    count = work.n_moved[0]
-    if count == 0:
-        return
-    for j in range(data.indptr[i], data.indptr[i + 1]):
-        f = data.indices[j]
-        row = w[f * K : f * K + K]
-        c = s * data.values[j]
-        if count <= FEW_LABELS:
-            for m in range(count):
-                row[work.moved[m]] += c * work.d[work.moved[m]]
-        else:
-            for k in range(K):
-                row[k] += c * work.d[k]
+    add_row_outer(data, i, s, work.n_moved[0], work, FEW_LABELS, w)

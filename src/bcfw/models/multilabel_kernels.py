@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bcfw.models.chain_kernels import add_rows
+from bcfw.models.feature_rows import add_row_outer, add_rows, column_product
 from bcfw.models.labelings import slot_offset
 
 
@@ -174,14 +174,7 @@ def score_part(data, i, label, w, work):
     if work.stamp[label] == work.tick[0]:
         return
     work.stamp[label] = work.tick[0]
-    L = data.n_labels
-    total = loss_part(data, data.y_off[i] + label)
-    column = w[label:]
-    indices = data.indices[data.indptr[i] : data.indptr[i + 1]]
-    values = data.values[data.indptr[i] : data.indptr[i + 1]]
-    for j in range(indices.shape[0]):
-        total += values[j] * column[indices[j] * L]
-    work.theta[label] = total
+    work.theta[label] = loss_part(data, data.y_off[i] + label) + column_product(data, i, label, w)
 
 
 def difference(data, i, slot, other, labelings, work):
@@ -270,25 +263,7 @@ def advance(data, i, gamma, work, mu):
 
 
 def apply(data, i, s, work, w):
-    add_outer(data, i, s, work, w)
+    add_row_outer(data, i, s, work.n_moved[0], work, data.n_labels // 4, w)
     offset = edge_offset(data)
     for j in range(work.n_moved[0], work.n_moved[1]):
         w[offset + work.moved[j]] += s * work.d[work.moved[j]]
-
-
-def add_outer(data, i, s, work, w):
-    """Add s x d_labels' to U: few moved labels one by one, many as a whole row, which vectorises."""
-    L = data.n_labels
-    count = work.n_moved[0]
-    if count == 0:
-        return
-    for j in range(data.indptr[i], data.indptr[i + 1]):
-        f = data.indices[j]
-        row = w[f * L : f * L + L]
-        c = s * data.values[j]
-        if 4 * count <= L:
-            for m in range(count):
-                row[work.moved[m]] += c * work.d[work.moved[m]]
-        else:
-            for label in range(L):
-                row[label] += c * work.d[label]

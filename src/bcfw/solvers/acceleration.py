@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-import numpy as np
-
 from bcfw.solvers.loop import Loop
 
 
@@ -17,13 +15,13 @@ class Acceleration:
 
         w = (v + ratio z) / (1 + ratio),       v = A alpha of the problem itself,       ratio = kappa/lam
 
-    so the steps need to know of nothing but another w and another lam. Outside :meth:`inner` the problem holds v, which
+    (clipped, if there are bounds), so the steps need to know of nothing but another w and another lam. Outside :meth:`inner` the problem holds v, which
     belongs to its dual point as ever. The point to return is w, whose primal value is far better than that of
     ``v = w + ratio (w - z)``; its certificate is ``P(w) - D(alpha)``.
 
     Parameters
     ----------
-    loop : Loop, of a problem without bounds
+    loop : Loop
     ratio : float
         kappa/lam at the start, > 0. It is halved, and z starts again from w, whenever a certificate shows no progress:
         with too large a ratio z runs ahead faster than the iterations can follow.
@@ -45,16 +43,15 @@ class Acceleration:
     @contextlib.contextmanager
     def inner(self) -> Iterator[None]:
         """Steps in this context are those of the problem around z; z moves on at its end."""
-        loop, w = self.loop, self.loop.problem.state.w
-        rule = loop.rule
+        loop, rule = self.loop, self.loop.rule
         loop.rule = rule._replace(lam=(1.0 + self.ratio) * rule.lam)
-        self._shift(w, 1.0 / (1.0 + self.ratio), self.ratio / (1.0 + self.ratio))
+        self._shift(1.0 / (1.0 + self.ratio), self.ratio / (1.0 + self.ratio))
         try:
             yield
         finally:
             loop.rule = rule
-            loop.point = w.copy()
-            self._shift(w, 1.0 + self.ratio, -self.ratio)
+            loop.point = loop.problem.state.w.copy()
+            self._shift(1.0 + self.ratio, -self.ratio)
         self.centre = loop.point + self.momentum * (loop.point - self._before)
         self._before = loop.point
 
@@ -65,6 +62,5 @@ class Acceleration:
             self.centre = self._before
         self._least_gap = min(self._least_gap, self.loop.last_gap)
 
-    def _shift(self, w: np.ndarray, scale: float, share: float) -> None:
-        w *= scale
-        w += share * self.centre
+    def _shift(self, scale: float, share: float) -> None:
+        self.loop.problem.v = scale * self.loop.problem.v + share * self.centre

@@ -28,18 +28,18 @@ class BatchFW(Solver):
         n = problem.n_blocks
         labelings = problem.model.make_labelings(problem.data)
         while True:
-            hinge, losses, toward = np.zeros(n), np.zeros(n), np.zeros(problem.model.dim)
-            problem.sweep(batch_oracle_pass, problem.blocks, problem.lam, hinge, losses, toward, labelings)
+            hinges, losses, toward = np.zeros((2, n)), np.zeros(n), np.zeros(problem.model.dim)
+            problem.sweep(batch_oracle_pass, problem.blocks, problem.lam, hinges, losses, toward, labelings)
             problem.oracle_calls += len(problem.blocks)
             v = problem.v
-            certificate = problem.weigh(v, float(problem.state.ell.sum()), hinge)
+            certificate = problem.weigh(v, float(problem.state.ell.sum()), hinges)
             run.record(passes=passes, oracle_calls=problem.oracle_calls, **certificate._asdict())
             run.check_limits(passes)
             if run.status is not None:
                 return Outcome(problem.state.w.copy(), certificate, passes)
             gap = float(problem.state.gap[problem.blocks].sum())
             gamma = problem.best_step(v, toward, gap)
-            if 0.5 * gamma * gap < STALL * problem.worst_loss:  # an exact step gains at least that much
+            if 0.5 * gamma * gap < STALL * problem.worst_loss:  # about what an exact step gains
                 run.status = "stalled"
                 return Outcome(problem.state.w.copy(), certificate, passes)
             problem.sweep(batch_step_pass, problem.blocks, gamma, losses, labelings)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.dual.gaps import examine, toward
+from bcfw.dual.gaps import ceiling, examine, toward
 from bcfw.models.contract import Data, Work, advance, apply, keep_labeling, load_labeling, loss, reserve
 from bcfw.records import BLOCK, NEEDS_ROOM, NOT_MAXIMAL, STOP, State
 
@@ -18,23 +18,24 @@ def batch_oracle_pass(
     order: np.ndarray,
     tally: np.ndarray,
     lam: float,
-    hinge: np.ndarray,
+    hinges: np.ndarray,
     losses: np.ndarray,
     toward: np.ndarray,
     labelings: Any,
 ) -> int:
     """Template: the oracle on all blocks at one w (bcfw-2013, Alg. 2).
 
-    Writes hinge, gap and loss per block, keeps the labelings, and adds ``w_s - w`` to ``toward``. Returns how
-    many blocks were done.
+    Writes hinge losses (found, and at most), gap and loss per block, keeps the labelings, and adds ``w_s - w`` to
+    ``toward``. Returns how many blocks were done.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)
     for j in range(order.shape[0]):
         i = order[j]
-        hinge[i] = examine(data, i, state.w, state, work)
-        if hinge[i] < 0.0:
+        hinges[0, i] = examine(data, i, state.w, state, work)
+        hinges[1, i] = ceiling(data, i, state.w, hinges[0, i], work)
+        if hinges[0, i] < 0.0:
             tally[STOP] = NOT_MAXIMAL
             tally[BLOCK] = i
             return j

@@ -170,6 +170,7 @@ class Loop:
             primal=self.certificate.primal,
             dual=self.certificate.dual,
             gap=self.certificate.gap,
+            gap_bound=self.certificate.gap_bound,
         )
 
     def finish(self) -> Outcome:

@@ -49,7 +49,7 @@ class MultiPlane(Solver):
         Labelings kept per block.
     acceleration : float
         With a ratio > 0 (10 is good), each iteration works on ``P(w) + ratio lam/2 |w - z|^2``, whose z runs ahead
-        of the solutions. Not with bounds on w or averaging. The dual may then fall from one iteration to the next.
+        of the solutions. Not with averaging. The dual may then fall from one iteration to the next.
     averaging : bool
         Return the best mixture of the averages after exact steps and after steps without oracle.
     gap_every : int
@@ -87,8 +87,6 @@ class MultiPlane(Solver):
         return True
 
     def prepare(self, problem: DualProblem) -> None:
-        if self.acceleration and len(problem.bounded):
-            raise OptionError("MultiPlane: acceleration does not go with bounds on w; leave it at 0")
         if self.step == "pairwise":
             problem.open_store(self.max_labelings, active=True, template=pairwise_pass)
         else:

@@ -1,0 +1,60 @@
+"""Kernels on CSR rows of features and a (F, K) matrix at the beginning of w, one column per label.
+
+They need the fields ``indptr``, ``indices``, ``values`` (CSR) and ``n_labels`` (K) of the model's data.
+"""
+
+from __future__ import annotations
+
+
+def add_rows(data, token, w, out):
+    """Add U'x to ``out`` for one position, four features at a time; U (F, K) is the beginning of w."""
+    K = out.shape[0]
+    indices = data.indices[data.indptr[token] : data.indptr[token + 1]]
+    values = data.values[data.indptr[token] : data.indptr[token + 1]]
+    fours = indices.shape[0] // 4
+    for quarter in range(fours):
+        j = 4 * quarter
+        a, b, c, e = values[j], values[j + 1], values[j + 2], values[j + 3]
+        fa, fb, fc, fe = indices[j], indices[j + 1], indices[j + 2], indices[j + 3]
+        ua, ub = w[fa * K : fa * K + K], w[fb * K : fb * K + K]
+        uc, ue = w[fc * K : fc * K + K], w[fe * K : fe * K + K]
+        for k in range(K):
+            out[k] += (a * ua[k] + b * ub[k]) + (c * uc[k] + e * ue[k])
+    for j in range(4 * fours, indices.shape[0]):
+        a = values[j]
+        fa = indices[j]
+        ua = w[fa * K : fa * K + K]
+        for k in range(K):
+            out[k] += a * ua[k]
+
+
+def column_product(data, row, k, w):
+    """``x_row'U[:, k]``."""
+    K = data.n_labels
+    column = w[k:]
+    indices = data.indices[data.indptr[row] : data.indptr[row + 1]]
+    values = data.values[data.indptr[row] : data.indptr[row + 1]]
+    total = 0.0
+    for j in range(indices.shape[0]):
+        total += values[j] * column[indices[j] * K]
+    return total
+
+
+def add_row_outer(data, row, s, count, work, few, w):
+    """``U += s x_row d'``: up to ``few`` moved labels one by one, more as whole rows of U, which vectorises.
+
+    ``work.d`` has one entry per label, the first ``count`` of ``work.moved`` say which are not zero.
+    """
+    K = data.n_labels
+    if count == 0:
+        return
+    for j in range(data.indptr[row], data.indptr[row + 1]):
+        f = data.indices[j]
+        weights = w[f * K : f * K + K]
+        c = s * data.values[j]
+        if count <= few:
+            for m in range(count):
+                weights[work.moved[m]] += c * work.d[work.moved[m]]
+        else:
+            for k in range(K):
+                weights[k] += c * work.d[k]
