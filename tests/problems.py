@@ -565,13 +565,17 @@ def interpreted(case: Case) -> Case:
 
 #: The variants that tests run, by their repr: all, as long as they are few.
 VARIANTS = {repr(solver): solver for kind in SOLVERS.values() for solver in covering(solver_variants(kind))}
+VARIANTS |= {repr(solver): solver for solver in [bcfw.solvers.MultiPlane(acceleration=10, clock="count")]}
 
 
 #: The variants whose dual can never decrease from one certificate to the next.
 EXACT_VARIANTS = {
     name: solver
     for name, solver in VARIANTS.items()
-    if getattr(solver, "step_size", "exact") != "decay" and not getattr(solver, "averaging", False)
+    if getattr(solver, "step_size", "exact") != "decay"
+    and not getattr(solver, "averaging", False)
+    and not getattr(solver, "acceleration", 0)
+    and not isinstance(solver, bcfw.solvers.Auto)  # which may choose acceleration
 }
 
 

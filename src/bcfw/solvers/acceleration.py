@@ -15,9 +15,9 @@ class Acceleration:
 
         w = (v + ratio z) / (1 + ratio),       v = A alpha of the problem itself,       ratio = kappa/lam
 
-    (clipped, if there are bounds), so the steps need to know of nothing but another w and another lam. Outside :meth:`inner` the problem holds v, which
-    belongs to its dual point as ever. The point to return is w, whose primal value is far better than that of
-    ``v = w + ratio (w - z)``; its certificate is ``P(w) - D(alpha)``.
+    (clipped, if there are bounds), so the steps need to know of nothing but another w and another lam. Outside
+    :meth:`inner` the problem holds v, which belongs to its dual point as ever. The point to return is w, whose primal
+    value is far better than that of ``v = w + ratio (w - z)``; its certificate is ``P(w) - D(alpha)``.
 
     Parameters
     ----------
