@@ -575,7 +575,7 @@ EXACT_VARIANTS = {
     if getattr(solver, "step_size", "exact") != "decay"
     and not getattr(solver, "averaging", False)
     and not getattr(solver, "acceleration", 0)
-    and not isinstance(solver, bcfw.solvers.Auto)  # which may choose acceleration
+    and not isinstance(solver, bcfw.solvers.Auto)  # which may choose it
 }
 
 
@@ -587,6 +587,11 @@ def repeats_visits(solver: Any) -> bool:
     """
     sampled = getattr(solver, "sampling", "permuted") not in ("permuted", "cyclic")
     return (sampled and solver.uses_store) or isinstance(solver, bcfw.solvers.MultiPlane | bcfw.solvers.Auto)
+
+
+def returns_the_dual_point(solver: Any) -> bool:
+    """Whether the returned weights are ``A alpha``; with acceleration they are others, certified by the same alpha."""
+    return not getattr(solver, "acceleration", 0) and not isinstance(solver, bcfw.solvers.Auto)
 
 
 def calls_every_visit(solver: Any) -> bool:

@@ -10,7 +10,16 @@ import pytest
 
 import bcfw
 from bcfw.solvers import BCFW, BatchFW
-from problems import CASES, EXACT_VARIANTS, Case, Pairs, block_state, calls_every_visit, continue_with
+from problems import (
+    CASES,
+    EXACT_VARIANTS,
+    Case,
+    Pairs,
+    block_state,
+    calls_every_visit,
+    continue_with,
+    returns_the_dual_point,
+)
 from reference import naive_bcfw
 
 KEYS = {"passes", "seconds", "primal", "dual", "gap", "oracle_calls"}
@@ -38,7 +47,8 @@ def test_certificate_holds_when_recomputed_from_scratch(case, solver):
     for i, (v_i, ell_i) in enumerate(blocks):
         assert objective.outside(i, v_i, ell_i) <= 1e-9
     v = sum(v_i for v_i, _ in blocks)
-    np.testing.assert_allclose(case.clip(v), point.w, rtol=0, atol=ROUNDING)
+    if returns_the_dual_point(solver):
+        np.testing.assert_allclose(case.clip(v), point.w, rtol=0, atol=ROUNDING)
     assert objective.dual(v, sum(ell_i for _, ell_i in blocks)) == pytest.approx(point.dual, abs=ROUNDING)
 
 
@@ -111,8 +121,9 @@ def test_history_has_equal_columns_and_ends_at_the_result(case, solver):
 def test_exact_steps_never_decrease_the_dual(case, solver):
     if "gap_every" in type(solver)._options:
         solver = type(solver)(**{key: getattr(solver, key) for key in type(solver)._options} | {"gap_every": 1})
-    dual = case.few_passes(15, solver=solver).history["dual"]
-    assert len(dual) >= (15 if "gap_every" in type(solver)._options else 2)
+    result = case.few_passes(15, solver=solver)
+    dual = result.history["dual"]
+    assert len(dual) >= 15 or result.status == "stalled"
     assert np.all(np.diff(dual) >= -1e-13)
 
 

@@ -26,7 +26,7 @@ def test_compiled_runs_as_interpreted(name, solver):
     compiled = case.few_passes(3, solver=solver)
     python = interpreted(case).few_passes(3, solver=solver)
     assert not python.model.kernels.compiled
-    if repeats_visits(solver):
+    if repeats_visits(solver) or (name == "user-compiled" and solver.uses_store):  # independent bits make ties too
         assert abs(compiled.primal - python.primal) <= max(compiled.gap, python.gap) + 1e-12
         return
     np.testing.assert_allclose(compiled.w, python.w, rtol=0, atol=1e-12)

@@ -45,7 +45,7 @@ ACTIONS = st.lists(
 
 def check_outcome(outcome, objective):
     """The certificate belongs to the returned point and brackets the optimum."""
-    primal, dual, gap = outcome.certificate
+    primal, dual, gap, _ = outcome.certificate
     best = objective.optimum
     assert primal == pytest.approx(objective.primal(outcome.w), abs=ROUNDING)
     assert dual <= best.primal + 1e-9
@@ -201,8 +201,8 @@ def test_warm_start_is_never_worse(case, solver):
 @pytest.mark.parametrize("lam", [0.01, 1.0])
 def test_warm_start_with_another_lam_keeps_alpha(case, lam):
     """v follows lam: the same dual variables give v lam_old / lam_new, which is feasible for the new problem."""
-    first = case.few_passes(3)
-    start = case.few_passes(1, lam=lam, warm_start=first)
+    first = case.few_passes(3, solver="bcfw")
+    start = case.few_passes(1, lam=lam, warm_start=first, solver="bcfw")
     objective = case.enumerated(lam=lam)
     v, ell = first.snapshot["w"] * case.lam / lam, first.snapshot["ell"].sum()
     np.testing.assert_array_equal(case.clip(first.snapshot["w"]), first.w)
@@ -291,7 +291,7 @@ def test_checkpoint_survives_a_failing_oracle(tmp_path):
     model = Exhausted(base.model.K, base.model.cost)
     case = Case("exhausted", model, base.X, base.y, base.outputs, base.phi, base.delta, base.lam)
     with pytest.raises(bcfw.OracleError) as caught:
-        case.train(tol=1e-9, checkpoint=path)
+        case.train(tol=1e-9, checkpoint=path, solver="bcfw")
     Exhausted.calls = -(10**9)
     for source in (path, caught.value.result):
         resumed = case.few_passes(1, warm_start=source)

@@ -100,6 +100,8 @@ class DualProblem:
         #: Labelings kept per block; None while all mass is in the averages.
         self.store: Store | None = None
         self._store_pass = store_pass
+        #: Weights that a run has returned, if they are not those of the dual point it has left.
+        self.point: np.ndarray | None = None
         #: Whether no step has been taken and no state restored.
         self.untouched = True
         self._hash: str | None = None
@@ -355,6 +357,8 @@ class DualProblem:
             "w": self.v.copy(),
             "ell": self.state.ell.copy(),
         }
+        if self.point is not None:
+            snapshot["point"] = self.point.copy()
         kept = self.state, self.store
         if self.store is not None and not self.model.saves_labelings:
             self._fold_copies()
@@ -397,7 +401,7 @@ class DualProblem:
         n_arrays = sum(key.startswith("mu_") for key in snapshot)
         mu = self.model.import_mu(self.data, [snapshot[f"mu_{j}"] for j in range(n_arrays)])
         self.state = self.state._replace(mu=tuple(mu))
-        self.store, self.untouched = None, False
+        self.store, self.point, self.untouched = None, None, False
         if "store_alpha" in snapshot:
             self.store = Store(**{name: np.array(snapshot[f"store_{name}"]) for name in Store._fields})
             self.store.used[:] = 0
@@ -407,6 +411,7 @@ class DualProblem:
         same_scale = float(snapshot["lam"]) == self.lam and np.array_equal(snapshot["weight"], self.state.weight)
         if same_data and same_scale:
             self.v = snapshot["w"]  # to the last bit
+            self.point = self.clip(snapshot["point"]) if "point" in snapshot else None
             self.state.ell[:] = snapshot["ell"]
         else:
             self.rebuild()

@@ -30,7 +30,7 @@ class Acceleration:
     def __init__(self, loop: Loop, ratio: float) -> None:
         self.loop = loop
         self.ratio = ratio
-        self.centre = loop.problem.state.w.copy()
+        self.centre = loop.weights()
         self._before = self.centre
         self._least_gap = loop.last_gap
 
@@ -50,10 +50,11 @@ class Acceleration:
             yield
         finally:
             loop.rule = rule
-            loop.point = loop.problem.state.w.copy()
+            loop.problem.point = loop.problem.state.w.copy()
             self._shift(1.0 + self.ratio, -self.ratio)
-        self.centre = loop.point + self.momentum * (loop.point - self._before)
-        self._before = loop.point
+        point = loop.problem.point
+        self.centre = point + self.momentum * (point - self._before)
+        self._before = point
 
     def check_progress(self) -> None:
         """After a certificate: be more careful if its gap is not the smallest so far."""

@@ -16,9 +16,10 @@ from bcfw.solvers.loop import Loop
 from bcfw.solvers.multiplane import MultiPlane
 
 #: Seconds of a call and of a pass of the oracle below which a problem is small: plain BCFW may well be done before the
-#: code of a store has been compiled.
+#: code of a store has been compiled. In a tiny pass, calls cannot be measured.
 SMALL_CALL = 1e-5
 SMALL_PASS = 0.005
+TINY_PASS = 0.001
 
 #: Passes that plain BCFW has on a small problem before multi-plane takes over.
 PATIENCE = 300
@@ -60,7 +61,8 @@ class Auto(Solver):
     def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
         if problem.store is None:
             call = problem.oracle_seconds()
-            if call < SMALL_CALL and call * len(problem.blocks) < SMALL_PASS:
+            one_pass = call * len(problem.blocks)
+            if one_pass < TINY_PASS or (call < SMALL_CALL and one_pass < SMALL_PASS):
                 plain = BCFW()
                 outcome = plain.solve(problem, run, rng, PATIENCE)
                 if run.status is not None:

@@ -54,8 +54,6 @@ class Loop:
         self.chunk = 1
         self.certificate: Certificate | None = None
         self.last_gap = problem.worst_loss
-        #: Weights to return that are not those of the dual point, if there are such.
-        self.point: np.ndarray | None = None
         self._visited = False
 
     @property
@@ -80,6 +78,7 @@ class Loop:
             order = rng.integers(SCALE, size=len(order))
         self._visited = True
         problem.tally[GAIN] = 0.0
+        problem.point = None
         self.certificate = None
         position = 0
         while position < len(order) and run.status is None:
@@ -146,19 +145,19 @@ class Loop:
 
     def weights(self) -> np.ndarray:
         """The weights to return: the current ones, those of the average, or others."""
-        if self.point is not None:
-            return self.point.copy()
+        if self.problem.point is not None:
+            return self.problem.point.copy()
         average = self.average()
         return np.array(self.problem.state.w if average is None else self.problem.clip(average[0]))
 
     def certify(self) -> None:
         """Take a certificate at the point to return and record it."""
         average = self.average()
-        if self.point is not None:
-            self.certificate = self.problem.certify_primal(self.point)
+        if self.problem.point is not None:
+            self.certificate = self.problem.certify_primal(self.problem.point)
         else:
             self.certificate = self.problem.certificate() if average is None else self.problem.certify(*average)
-        if self.by_gap and (average is not None or self.point is not None):
+        if self.by_gap and (average is not None or self.problem.point is not None):
             self.problem.certificate()  # stale gaps of the iterate itself would mislead the draws for ever
         self.last_gap = self.certificate.gap
         store = self.problem.store
