@@ -22,7 +22,7 @@ def test_the_toy_problem_is_the_one_of_the_paper():
     """Equation 15 and the optimum below it: alpha_1(k) = 1/K, u = 1."""
     K, n = 6, 5
     bcfw.check_model(TOY["Toy"](K), *examples(n))
-    result = bcfw.train(TOY["Toy"](K), *examples(n), lam=1.0 / n, tol=1e-12, solver="multi-plane")
+    result = bcfw.train(TOY["Toy"](K), *examples(n), lam=1.0 / n, tol=1e-12, solver="bcfw")
     np.testing.assert_allclose(result.w, [*[np.sqrt(0.5) / K] * K, 1.0], atol=1e-6)
     assert result.dual == pytest.approx(-((0.25 / K - 1.0) + (0.5 - 1.0)) / n, abs=1e-12)
 

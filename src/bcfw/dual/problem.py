@@ -402,6 +402,7 @@ class DualProblem:
         mu = self.model.import_mu(self.data, [snapshot[f"mu_{j}"] for j in range(n_arrays)])
         self.state = self.state._replace(mu=tuple(mu))
         self.store, self.point, self.untouched = None, None, False
+        self.state.gap[:] = 0.0
         if "store_alpha" in snapshot:
             self.store = Store(**{name: np.array(snapshot[f"store_{name}"]) for name in Store._fields})
             self.store.used[:] = 0
