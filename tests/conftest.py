@@ -35,7 +35,7 @@ def solver(request):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Of the tests that combine cases with solver variants, keep an eighth: each variant meets cases of most kinds.
+    """Of the tests that combine cases with solver variants, keep a twelfth: each variant meets cases of some kinds.
 
     Of those that check the optimum it is a quarter. The first variant of each solver, its defaults, meets all cases.
     """
@@ -45,8 +45,10 @@ def pytest_collection_modifyitems(config, items):
         params = item.callspec.params if hasattr(item, "callspec") else {}
         name = params["case"].name if "case" in params else params.get("name")
         variant = repr(params.get("solver"))
+        if name in names:  # one process compiles a model's code, not all of them
+            item.add_marker(pytest.mark.xdist_group(type(CASES[name].model).__name__))
         if name in names and variant in variants and variant not in firsts:
-            share = 4 if item.path.stem == "test_optimum" else 8
+            share = 4 if item.path.stem == "test_optimum" else 12
             number = names.index(name) + variants.index(variant)
             (left_out if number % share else kept).append(item)
         else:

@@ -68,3 +68,24 @@ def test_small_lam_needs_fewer_visits():
 def test_what_it_does_not_go_with():
     with pytest.raises(bcfw.OptionError, match="averaging"):
         MultiPlane(acceleration=3, averaging=True)
+
+
+def test_after_an_error_the_weights_are_the_accelerated_ones():
+    """Those of the dual point alone are far worse."""
+
+    class Fails(type(CASES["dense-features"].model)):
+        calls = 0
+
+        def oracle(self, w, x, y_true=None):
+            Fails.calls += 1
+            if Fails.calls == 100:
+                raise RuntimeError("no more")
+            return super().oracle(w, x, y_true)
+
+    case = CASES["dense-features"]
+    model = Fails(case.model.K, case.model.cost)
+    with pytest.raises(bcfw.OracleError) as caught:
+        bcfw.train(model, case.X, case.y, lam=1e-3, tol=1e-9, solver=MultiPlane(acceleration=10, clock="count"))
+    result, objective = caught.value.result, case.enumerated(lam=1e-3)
+    dual_point = result.snapshot["w"]
+    assert objective.primal(result.w) < objective.primal(dual_point)

@@ -158,3 +158,16 @@ def test_check_model_tests_the_bound():
     assert bcfw.check_model(heuristic(Bounded).model, CASE.X, CASE.y) == []
     with pytest.raises(bcfw.ModelError, match="upper_bound"):
         bcfw.check_model(heuristic(Bounded, slack=-5.0).model, CASE.X, CASE.y)
+
+
+def test_batch_steps_leave_blocks_alone_whose_answer_is_worse_than_their_average():
+    class Noisy(Pairs):
+        exact_oracle = False
+        rng = np.random.default_rng(0)
+
+        def oracle(self, w, x, y_true=None):
+            answers = self.outputs()
+            return answers[self.rng.integers(len(answers))] if self.rng.random() < 0.5 else super().oracle(w, x, y_true)
+
+    dual = heuristic(Noisy).few_passes(40, solver="batch-fw").history["dual"]
+    assert np.all(np.diff(dual) >= -1e-13)

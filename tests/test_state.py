@@ -417,3 +417,14 @@ def test_result_survives_pickling(case, solver):
     for a, b in zip(again.predict(case.X), result.predict(case.X), strict=True):
         np.testing.assert_array_equal(a, b)
     same_run(case.few_passes(1, solver=solver, warm_start=again), case.few_passes(1, solver=solver, warm_start=result))
+
+
+def test_a_block_that_lost_its_weight_keeps_its_loss():
+    """It has moved in a run that gave it weight; when it gets weight again, its averaged loss must still be known."""
+    case = CASES["multiclass-cost"]
+    some = np.where(np.arange(len(case.y)) < 3, 0.0, 1.0)
+    first = case.few_passes(5, solver=BCFW())
+    second = case.few_passes(3, solver=BCFW(step="pairwise"), warm_start=first, sample_weight=some)
+    third = case.few_passes(10, solver=BCFW(step="pairwise", averaging=True), warm_start=second)
+    assert third.dual <= case.enumerated().optimum.primal + 1e-9
+    assert third.gap >= 0.0

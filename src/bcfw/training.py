@@ -104,7 +104,8 @@ def train(
         problem.restore(read_warm_start(warm_start))
     chosen.prepare(problem)
     autosave = None if path is None else (every, lambda: problem.save(path))
-    run = Run(tol * problem.worst_loss, max_passes, max_seconds, (*callbacks, *display), autosave)
+    run = Run(0.0, max_passes, max_seconds, (*callbacks, *display), autosave)
+    run.gap_target = tol * problem.worst_loss
     result = None
     try:
         with run.interrupt:
@@ -221,7 +222,7 @@ def partial_result(problem: DualProblem, run: Run, solver: Solver) -> Result | N
     """What had been reached when an oracle failed: the weights without a certificate of their own."""
     if not run.rows:
         return None
-    w, nan = problem.state.w.copy(), float("nan")
+    w, nan = (problem.state.w if problem.point is None else problem.point).copy(), float("nan")
     outcome = Outcome(w, Certificate(nan, problem.dual_value(), nan, nan), run.rows[-1]["passes"])
     result = make_result(outcome, problem, run, solver)
     result.certified, result.status = False, "interrupted"

@@ -199,12 +199,18 @@ class DualProblem:
                 used=np.zeros((n, capacity), np.int64),
                 size=np.ones(n, np.int64),  # slot 0, the truth
                 rest=np.ones(n),
-                rest_loss=np.divide(self.state.ell, self.state.weight, out=np.zeros(n), where=self.state.weight > 0),
+                rest_loss=self._rest_losses(),
             )
             if active and self.untouched:
                 self.store.alpha[:, 0] = 1.0
                 self.store.rest[:] = 0.0
         return self.store
+
+    def _rest_losses(self) -> np.ndarray:
+        """(n,) averaged losses; ``ell_i / c_i`` where all blocks have weight, which saves a pass."""
+        if len(self.blocks) == self.n_blocks:
+            return self.state.ell / self.state.weight
+        return self._averaged_losses()
 
     def close_store(self) -> None:
         """Move all mass back into the averages and forget the labelings."""
@@ -360,13 +366,15 @@ class DualProblem:
         if self.point is not None:
             snapshot["point"] = self.point.copy()
         kept = self.state, self.store
-        if self.store is not None and not self.model.saves_labelings:
-            self._fold_copies()
-        for j, array in enumerate(self.model.export_mu(self.data, self.state.mu)):
-            snapshot[f"mu_{j}"] = np.array(array)
-        if self.store is not None:
-            snapshot |= {f"store_{name}": np.array(array) for name, array in self.store._asdict().items()}
-        self.state, self.store = kept
+        try:
+            if self.store is not None and not self.model.saves_labelings:
+                self._fold_copies()
+            for j, array in enumerate(self.model.export_mu(self.data, self.state.mu)):
+                snapshot[f"mu_{j}"] = np.array(array)
+            if self.store is not None:
+                snapshot |= {f"store_{name}": np.array(array) for name, array in self.store._asdict().items()}
+        finally:
+            self.state, self.store = kept
         return snapshot
 
     def _fold_copies(self) -> None:

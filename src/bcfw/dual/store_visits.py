@@ -105,6 +105,7 @@ def store_pass(
                 if best < 0:
                     tally[STOP] = NEEDS_ROOM
                     return j
+                store.used[i, best] = corners.round
             if corners.source == CACHE_FIRST and store.rest[i] == rest:
                 value[best] = top  # the other values are known, unless a labeling was folded
             else:
@@ -123,7 +124,6 @@ def store_pass(
                 hinges[0, i] = top
                 hinges[1, i] = ceiling(data, i, state.w, top, work)
                 continue
-            store.used[i, best] = corners.round
         if not take_step(data, i, best, value_rest, state, store, work, rule, corners, tally, value):
             tally[STOP] = NEEDS_ROOM
             return j

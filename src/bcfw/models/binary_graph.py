@@ -69,7 +69,6 @@ class BinaryGraph(KernelModel):
     """
 
     kernels = kernel_set(binary_graph_kernels, {"Data": GraphData, "Work": GraphWork, **LABELING_KERNELS})
-    in_part_space = True
 
     def __init__(self, cost: Any = None, class_balance: bool = False, normalize: bool = True) -> None:
         self.cost = cost

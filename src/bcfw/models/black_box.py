@@ -93,7 +93,10 @@ def argmax(data, i, w, work):
 
 def upper_bound(data, i, w, work):
     """The user's bound, relative to the truth's value like what ``argmax`` returns."""
-    bound = float(data.model.upper_bound(w, data.X[i], data.y[i]))
+    try:
+        bound = float(data.model.upper_bound(w.copy(), data.X[i], data.y[i]))
+    except Exception as error:
+        raise OracleError(f"example {i}: {type(error).__name__} in upper_bound: {error}", i) from error
     return bound - data.vectors.products(data.truths[i], w)[0]
 
 

@@ -150,22 +150,23 @@ class Chain(KernelModel):
         return average._replace(row=row, label=label, mass=mass)
 
     def export_mu(self, data: ChainData, mu: tuple[Any, ...]) -> list[np.ndarray]:
-        """Lengths of the lists, and the lists one after the other."""
+        """Lengths of the lists, the lists one after the other, and the lengths of the sequences."""
         average = ChainAverage(*mu)
         inside = np.arange(average.size.sum()) - np.repeat(np.cumsum(average.size) - average.size, average.size)
         where = np.repeat(average.start, average.size) + inside
-        return [average.size.copy(), average.row[where], average.label[where], average.mass[where]]
+        lengths = np.diff(data.y_off)
+        return [average.size.copy(), average.row[where], average.label[where], average.mass[where], lengths]
 
     def import_mu(self, data: ChainData, arrays: list[np.ndarray]) -> ChainAverage:
-        count, row, label, mass = arrays
+        count, row, label, mass, lengths = arrays
         owner = np.repeat(np.arange(len(count)), count)
-        if len(count) != len(data.y_off) - 1 or np.any(row >= (np.diff(data.y_off) + data.n_labels)[owner]):
+        if not np.array_equal(lengths, np.diff(data.y_off)):
             raise InputError("Chain: the saved state belongs to other data (other sizes)")
         return place_lists(count, 2 * count, owner, row, label, mass)
 
     def marginals(self, data: ChainData, mu: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
         """(N, K) averaged labels of all positions and (n, K, K) averaged transition counts."""
-        count, row, label, mass = self.export_mu(data, mu)
+        count, row, label, mass, _ = self.export_mu(data, mu)
         owner = np.repeat(np.arange(len(count)), count)
         is_unary = row < np.diff(data.y_off)[owner]
         unary = np.zeros((len(data.y), data.n_labels))

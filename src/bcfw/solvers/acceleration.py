@@ -44,9 +44,9 @@ class Acceleration:
     def inner(self) -> Iterator[None]:
         """Steps in this context are those of the problem around z; z moves on at its end."""
         loop, rule = self.loop, self.loop.rule
-        loop.rule = rule._replace(lam=(1.0 + self.ratio) * rule.lam)
         self._shift(1.0 / (1.0 + self.ratio), self.ratio / (1.0 + self.ratio))
         try:
+            loop.rule = rule._replace(lam=(1.0 + self.ratio) * rule.lam)
             yield
         finally:
             loop.rule = rule

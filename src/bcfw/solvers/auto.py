@@ -44,7 +44,7 @@ class Auto(Solver):
     (measured in the first iteration): the dearer the oracle, the more passes over the store.
     Small problems with compiled oracles begin with plain BCFW, which needs less code to be compiled; what it has not
     solved after 300 passes is handed over. The result's ``solver`` is the one that was chosen, with all its options;
-    given to ``train`` it works in the same way whatever the clock says.
+    given to ``train`` it works without measuring, so that the seed alone decides.
 
     Examples
     --------

@@ -26,6 +26,7 @@ class BatchFW(Solver):
     def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
         passes = 0
         n = problem.n_blocks
+        problem.point = None
         labelings = problem.model.make_labelings(problem.data)
         while True:
             hinges, losses, toward = np.zeros((2, n)), np.zeros(n), np.zeros(problem.model.dim)

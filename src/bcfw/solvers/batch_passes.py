@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual.gaps import ceiling, examine, toward
-from bcfw.models.contract import Data, Work, advance, apply, keep_labeling, load_labeling, loss, reserve
+from bcfw.models.contract import EXACT, Data, Work, advance, apply, keep_labeling, load_labeling, loss, reserve
 from bcfw.records import BLOCK, NEEDS_ROOM, NOT_MAXIMAL, STOP, State
 
 
@@ -40,6 +40,9 @@ def batch_oracle_pass(
             tally[BLOCK] = i
             return j
         losses[i] = loss(data, i, work)
+        if not EXACT and state.gap[i] <= 0.0:  # nothing better was found: the block stays where it is
+            losses[i] = -1.0
+            continue
         keep_labeling(data, i, 0, work, labelings)
         apply(data, i, -state.weight[i] / lam, work, toward)
     return order.shape[0]
@@ -61,6 +64,8 @@ def batch_step_pass(
     state = State(*state_fields)
     for j in range(order.shape[0]):
         i = order[j]
+        if losses[i] < 0.0:
+            continue
         load_labeling(data, i, 0, labelings, work)
         toward(data, i, state.mu, work)
         if not reserve(data, i, state.mu, work):

@@ -115,7 +115,10 @@ class Loop:
         if sampling.visits_all and exact is None:
             stalled = True
         else:
+            point = self.problem.point
             stalled = self.one_pass(SAMPLINGS["cyclic"], np.random.default_rng(0), exact) < least
+            if not stalled or self.run.status is not None:
+                self.problem.point = point
         if self.run.status is None and stalled:
             self.certify()
             self.run.status = self.run.status or "stalled"
