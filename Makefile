@@ -10,7 +10,7 @@ demo: $(READY)
 	$(BIN)/bcfw demo
 
 test: lint
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto
 
 lint: $(READY)
 	$(BIN)/ruff check .

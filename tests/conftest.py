@@ -45,8 +45,6 @@ def pytest_collection_modifyitems(config, items):
         params = item.callspec.params if hasattr(item, "callspec") else {}
         name = params["case"].name if "case" in params else params.get("name")
         variant = repr(params.get("solver"))
-        if name in names:  # one process compiles a model's code, not all of them
-            item.add_marker(pytest.mark.xdist_group(type(CASES[name].model).__name__))
         if name in names and variant in variants and variant not in firsts:
             share = 4 if item.path.stem == "test_optimum" else 12
             number = names.index(name) + variants.index(variant)
