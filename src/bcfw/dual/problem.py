@@ -162,12 +162,15 @@ class DualProblem:
 
     def visit(self, order: np.ndarray, rule: Rule, tree: np.ndarray = NO_TREE, corners: Corners | None = None) -> None:
         """Take steps on the blocks of ``order`` (or drawn from ``tree``); ``corners`` says how, with an open store."""
+        template, more = self._block_visits(corners)
+        self.sweep(template, order, tuple(rule), tree, NO_HINGES, *more)
+
+    def _block_visits(self, corners: Corners | None) -> tuple[Any, tuple[Any, ...]]:
+        """The template that visits blocks, with or without an open store, and what it needs besides."""
         if self.store is None:
-            self.sweep(block_pass, order, tuple(rule), tree, NO_HINGES)
-        else:
-            assert corners is not None
-            value = np.zeros(self.store.alpha.shape[1])
-            self.sweep(self._store_pass, order, tuple(rule), tree, NO_HINGES, tuple(self.store), tuple(corners), value)
+            return block_pass, ()
+        assert corners is not None
+        return self._store_pass, (tuple(self.store), tuple(corners), np.zeros(self.store.alpha.shape[1]))
 
     def sweep(self, template: Any, order: np.ndarray, *args: Any) -> None:
         """Run a template over the blocks of ``order``, making room for the averages where it asks for it."""
@@ -220,7 +223,11 @@ class DualProblem:
 
     def dual_value(self) -> float:
         """``D = sum ell_i - lam (v'w - |w|^2/2)`` of the current state."""
-        return self.weigh(self.v, float(self.state.ell.sum()), np.zeros((2, self.n_blocks))).dual
+        return self._dual(self.v, float(self.state.ell.sum()))
+
+    def _dual(self, v: np.ndarray, ell: float) -> float:
+        w = self.clip(v)
+        return ell - self.lam * (float(v @ w) - 0.5 * float(w @ w))
 
     def certificate(self) -> Certificate:
         """Primal, dual and gap of the current state, by one pass of the oracle over all blocks.
@@ -252,10 +259,7 @@ class DualProblem:
         The state is rebuilt first: no block gaps tell whether rounding has separated it from its blocks.
         """
         self.rebuild()
-        hinges = self._hinges(self._aside(w), self.blocks, self._works)
-        primal, at_most = 0.5 * self.lam * float(w @ w) + hinges @ self.state.weight
-        dual = self.dual_value()
-        return Certificate(float(primal), dual, float(primal) - dual, float(at_most) - dual)
+        return self._compare(w, self.dual_value(), self._hinges(self._aside(w), self.blocks, self._works))
 
     def _aside(self, w: np.ndarray) -> State:
         """A state to look at the blocks with other weights."""
@@ -273,12 +277,9 @@ class DualProblem:
 
         def part(job: int) -> int:
             tally = np.zeros(TALLY_SIZE)
+            template, more = self._block_visits(LOOK)
             fields = tuple(self.data), tuple(works[job]), tuple(state), chunks[job], tally, rule, NO_TREE, hinges
-            if self.store is None:
-                return self.model.kernels.entry(block_pass)(*fields)
-            value = np.zeros(self.store.alpha.shape[1])
-            run = self.model.kernels.entry(self._store_pass)
-            return run(*fields, tuple(self.store), tuple(LOOK), value)
+            return self.model.kernels.entry(template)(*fields, *more)
 
         if len(chunks) == 1:
             done = [part(0)]
@@ -305,10 +306,11 @@ class DualProblem:
 
     def weigh(self, v: np.ndarray, ell: float, hinges: np.ndarray) -> Certificate:
         """Primal, dual and gap of a point whose (2, n) hinge losses are known: found, and at most."""
-        w = self.clip(v)
-        square = 0.5 * self.lam * float(w @ w)
-        primal, at_most = square + hinges @ self.state.weight
-        dual = ell - (self.lam * float(v @ w) - square)
+        return self._compare(self.clip(v), self._dual(v, ell), hinges)
+
+    def _compare(self, w: np.ndarray, dual: float, hinges: np.ndarray) -> Certificate:
+        """Certificate of w by the hinge losses there and any dual value."""
+        primal, at_most = 0.5 * self.lam * float(w @ w) + hinges @ self.state.weight
         return Certificate(float(primal), dual, float(primal) - dual, float(at_most) - dual)
 
     def not_maximal(self, i: int, gap: float | None = None) -> OracleError:

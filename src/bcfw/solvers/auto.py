@@ -30,7 +30,6 @@ PATIENCE = 300
 #: hardly changes while oracle calls are saved.
 STORE_COSTS = ((0.01, 0.002), (0.1, 0.02), (np.inf, 0.2))
 
-
 #: Ratio of the accelerated outer loop: between 3 and 30 it hardly matters.
 ACCELERATION = 10
 
