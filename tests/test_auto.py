@@ -6,25 +6,26 @@ import numpy as np
 import pytest
 
 import bcfw
-from bcfw.solvers import BCFW, MultiPlane, auto
+from bcfw.solvers import BCFW, MultiPlane, auto, loop
 from problems import CASES
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that only the oracle and the visits to the store move: seconds per visit by name."""
-    costs = {"oracle": 1.0, "store": 1.0, "now": 0.0}
-    monkeypatch.setattr(auto.time, "perf_counter", lambda: costs["now"])
+    """A clock that only oracle calls move, one of them by a second more, and visits to the store."""
+    costs = {"oracle": 1.0, "now": 0.0, "calls": 0, "interrupted": -1}
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: costs["now"])
     return costs
 
 
 class Counted(type(CASES["dense-features"].model)):
     """The Python model, with an oracle that moves the clock."""
 
-    clock: dict[str, float]
+    clock: dict
 
     def oracle(self, w, x, y_true=None):
-        self.clock["now"] += self.clock["oracle"]
+        self.clock["now"] += self.clock["oracle"] + float(self.clock["calls"] == self.clock["interrupted"])
+        self.clock["calls"] += 1
         return super().oracle(w, x, y_true)
 
 
@@ -57,6 +58,12 @@ def test_cost_of_the_store_is_measured(clock, store, charged):
 
 def test_dearer_oracles_are_called_less(clock):
     assert chosen(clock, 0.001).n_passes < chosen(clock, 0.5).n_passes
+
+
+@pytest.mark.parametrize("call", range(4 * len(CASES["dense-features"].y)))
+def test_an_interruption_is_not_taken_for_a_costly_oracle(clock, call):
+    clock.update(oracle=1e-6, interrupted=call)
+    assert chosen(clock, 0.001).solver.store_cost == 0.2
 
 
 def test_a_small_problem_begins_with_plain_steps(monkeypatch):

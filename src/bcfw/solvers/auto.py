@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from bcfw.dual import DualProblem
@@ -76,16 +74,15 @@ class Auto(Solver):
         loop = Loop(problem, run)
         loop.certify()
         first = MultiPlane()
-        exact = self._seconds(loop, rng, first.corners(ORACLE, 1))
-        store = min(self._seconds(loop, rng, first.corners(STORE_ONLY, 1)) for _ in range(3))
+        exact = self._visit_seconds(loop, rng, first.corners(ORACLE, 1))
+        store = min(self._visit_seconds(loop, rng, first.corners(STORE_ONLY, 1)) for _ in range(3))
         run.after_pass(loop.passes, loop.weights)
-        if exact < SMALL_PASS:
+        if exact * len(problem.blocks) < SMALL_PASS:
             return STORE_COSTS[-1][1]  # too short to measure; the seed alone shall decide
         return next(charged for most, charged in STORE_COSTS if store <= most * exact)
 
-    def _seconds(self, loop: Loop, rng: np.random.Generator, corners: Corners) -> float:
+    def _visit_seconds(self, loop: Loop, rng: np.random.Generator, corners: Corners) -> float:
         loop.problem.visit(NO_BLOCKS, loop.rule, corners=corners)  # not the time to compile
-        start = time.perf_counter()
         if loop.run.status is None:
             loop.one_pass(SAMPLINGS["permuted"], rng, corners)
-        return time.perf_counter() - start
+        return loop.visit_seconds()

@@ -52,6 +52,7 @@ class Loop:
         problem.tally[AVERAGED_STEPS:] = 0.0
         self.by_gap = by_gap
         self.chunk = 1
+        self.timings: list[tuple[int, float]] = []
         self.certificate: Certificate | None = None
         self.last_gap = problem.worst_loss
         self._visited = False
@@ -80,14 +81,17 @@ class Loop:
         problem.tally[GAIN] = 0.0
         problem.point = None
         self.certificate = None
+        self.timings = []
         position = 0
         while position < len(order) and run.status is None:
             allowed = np.ceil(run.max_passes * len(problem.blocks)) - self.run.calls
             part = order[position : position + int(min(self.chunk, max(1, allowed)))]
             before = time.perf_counter()
             self._visit(part, tree, corners, track)
-            if time.perf_counter() - before < CALL_SECONDS / 2:
+            taken = time.perf_counter() - before
+            if taken < CALL_SECONDS / 2:
                 self.chunk = min(2 * self.chunk, len(order))
+            self.timings.append((len(part), taken))
             position += len(part)
             if corners is not None:
                 run.cached_visits += len(part) * int(corners.source == CACHE_FIRST)
@@ -95,6 +99,11 @@ class Loop:
             if position < len(order):
                 run.check_limits(self.effort)
         return float(problem.tally[GAIN])
+
+    def visit_seconds(self) -> float:
+        """Time of a visit in the last pass: the lower quartile, so that no call that was interrupted counts."""
+        visits = [np.full(count, seconds / count) for count, seconds in self.timings]
+        return float(np.quantile(np.concatenate(visits), 0.25)) if visits else 0.0
 
     def _visit(self, part: np.ndarray, tree: np.ndarray, corners: Corners | None, track: int) -> None:
         problem = self.problem
