@@ -37,11 +37,10 @@ def toward(data: Any, i: int, mu: Any, work: Any) -> None:
 
 
 def ask(data: Any, i: int, w: np.ndarray, work: Any) -> float:
-    """Call the max oracle; its output becomes the current labeling, ``max_y H_i(y; w)`` is returned.
+    """Call the max oracle on the scores; its output becomes the current labeling, ``max_y H_i(y; w)`` is returned.
 
     The truth counts as a possible output even where the oracle cannot return it: ``H_i(y_i; w) = 0``.
     """
-    scores(data, i, w, 1.0, work)
     hinge = argmax(data, i, w, work) - truth_value(data, i, w, work)
     if hinge < 0.0:
         load_truth(data, i, work)
@@ -55,6 +54,7 @@ def examine(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> float:
     Returns the structured hinge loss ``max_y H_i(y; w)``, or -1 if the oracle is not maximal: then the block's average
     has a larger value than the oracle's output, beyond rounding (or a value is NaN).
     """
+    scores(data, i, w, 1.0, work)
     hinge = ask(data, i, w, work)
     toward(data, i, state.mu, work)
     slope_i = slope(data, i, w, work)

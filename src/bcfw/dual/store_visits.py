@@ -27,6 +27,7 @@ from bcfw.models.contract import (
     end_direction,
     load_labeling,
     reserve,
+    scores,
     sqnorm,
     start_direction,
 )
@@ -88,8 +89,11 @@ def store_pass(
         hit = False
         best = -1
         value_rest = 0.0
+        if corners.source != STORE_ONLY:
+            scores(data, i, state.w, 1.0, work)  # all of theta: the oracle needs it, unless the cache is hit
         if corners.source != ORACLE:
-            value_rest = corner_values(data, i, state.w, True, state, store, work, value)
+            by_parts = corners.source == STORE_ONLY
+            value_rest = corner_values(data, i, state.w, by_parts, state, store, work, value)
             best = best_slot(i, store, value)
             hit = corners.source == STORE_ONLY
             if corners.source == CACHE_FIRST:
