@@ -79,9 +79,30 @@ def test_a_small_problem_begins_with_plain_steps(monkeypatch):
     assert result.history["passes"][-1] == result.n_passes
 
 
+def test_plain_steps_have_a_limited_time(monkeypatch):
+    case = CASES["chain-cost"]
+    one_pass = case.model.bind(case.X, case.y)
+    one_pass = one_pass.oracle_operations(one_pass.pack(case.X, case.y)) / auto.OPERATIONS
+    monkeypatch.setattr(auto, "PATIENT_SECONDS", 3.5 * one_pass)
+    first = case.train(tol=1e-6)
+    assert isinstance(first.solver, MultiPlane)
+    assert 3 in first.history["passes"]
+
+
+@pytest.mark.parametrize("name", ["chain-cost", "multiclass-cost", "multilabel-independent"])
+def test_where_operations_are_counted_no_clock_is_read(name, monkeypatch):
+    def no_clock(*_):
+        raise AssertionError("the clock was read")
+
+    monkeypatch.setattr(bcfw.dual.DualProblem, "oracle_seconds", no_clock)
+    monkeypatch.setattr(auto.Auto, "_visit_seconds", no_clock)
+    monkeypatch.setattr(auto, "PATIENCE", 2)
+    assert isinstance(CASES[name].train(tol=1e-6).solver, MultiPlane)
+
+
 def test_a_large_problem_uses_the_store(monkeypatch):
-    monkeypatch.setattr(auto, "SMALL_PASS", 0.0)
-    result = CASES["chain-cost"].train(tol=1e-6)
+    monkeypatch.setattr(auto, "OPERATIONS", 1.0)
+    result = CASES["chain-cost"].train(tol=0.01)
     assert isinstance(result.solver, MultiPlane)
 
 

@@ -96,6 +96,13 @@ class Model:
         """Box that the oracle needs w to lie in, as (lower, upper) of shape (dim,); None for no limits."""
         return None
 
+    def oracle_operations(self, data: Any) -> float | None:
+        """Additions that the oracle takes for all examples of ``data`` together; None if they cannot be counted.
+
+        ``solver="auto"`` reads the clock instead; with a count, the seed alone decides.
+        """
+        return None
+
     def predict(self, w: np.ndarray, X: Any) -> Any:
         """Plain decoding of every input: a list."""
         return [self.oracle(w, x) for x in X]

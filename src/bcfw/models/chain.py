@@ -108,6 +108,10 @@ class Chain(KernelModel):
             int(self.end_bias),
         )
 
+    def oracle_operations(self, data: ChainData) -> float:
+        """Scores of all labels, and a maximum over pairs of labels for every position."""
+        return float(data.n_labels * (len(data.values) + data.n_labels * len(data.y)))
+
     def make_work(self, data: ChainData) -> ChainWork:
         T, K = int(np.max(np.diff(data.y_off))), data.n_labels
         most = (T + K) * K

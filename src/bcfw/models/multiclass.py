@@ -86,6 +86,10 @@ class Multiclass(KernelModel):
             int(self.n_labels or 0),
         )
 
+    def oracle_operations(self, data: MulticlassData) -> float:
+        """Scores of all labels."""
+        return float(data.n_labels * len(data.values))
+
     def make_work(self, data: MulticlassData) -> MulticlassWork:
         K = data.n_labels
         return MulticlassWork(

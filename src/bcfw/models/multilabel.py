@@ -102,6 +102,10 @@ class Multilabel(KernelModel):
             L,
         )
 
+    def oracle_operations(self, data: MultilabelData) -> float:
+        """Scores of all labels, and a maximum over two values of both ends of every edge."""
+        return float(data.n_labels * len(data.values) + 4 * len(data.edges) * (len(data.y_off) - 1))
+
     def make_work(self, data: MultilabelData) -> MultilabelWork:
         L = data.n_labels
         n_parts = L + 4 * len(data.edges)

@@ -1,4 +1,4 @@
-"""The solver that chooses: by the oracle's cost, measured at the start, against that of visits without it."""
+"""The solver that chooses: by the oracle's cost, counted or measured, against that of visits without it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ SMALL_CALL = 1e-5
 SMALL_PASS = 0.005
 TINY_PASS = 0.001
 
-#: Passes that plain BCFW has on a small problem before multi-plane takes over.
+#: What takes one second where operations are counted.
+OPERATIONS = 2e9
+
+#: Passes and seconds that plain BCFW has on a small problem before multi-plane takes over.
 PATIENCE = 300
+PATIENT_SECONDS = 0.5
 
 #: What a visit to the store is said to cost, relative to one with the oracle, by what it was measured to cost at most.
 #: Classes so coarse that the clock hardly ever decides otherwise the next time. About half the measured cost is
@@ -35,13 +39,17 @@ NO_BLOCKS = np.zeros(0, np.int64)
 
 
 class Auto(Solver):
-    """Chooses the solver by measuring: ``solver="auto"``.
+    """Chooses the solver by the oracle's cost: ``solver="auto"``.
 
-    Multi-plane BCFW with pairwise steps and an accelerated outer loop, told what a visit to the store costs here
-    (measured in the first iteration): the dearer the oracle, the more passes over the store.
-    Small problems with compiled oracles begin with plain BCFW, which needs less code to be compiled; what it has not
-    solved after 300 passes is handed over. The result's ``solver`` is the one that was chosen, with all its options;
-    given to ``train`` it works without measuring, so that the seed alone decides.
+    Multi-plane BCFW with pairwise steps and an accelerated outer loop, told what a visit to the store costs here: the
+    dearer the oracle, the more passes over the store. Small problems with compiled oracles begin with plain BCFW, which
+    needs less code to be compiled; what it has not solved after 300 passes, or about half a second, is handed
+    over.
+
+    The models that can count their operations (multiclass, chains, multilabel) are judged by that count, so that the
+    seed alone decides the result. For others the clock is read in the first iteration, and a choice at the border
+    of two classes may come out differently the next time. The result's ``solver`` is the one that was chosen, with all
+    its options; given to ``train`` it works without measuring.
 
     Examples
     --------
@@ -56,16 +64,18 @@ class Auto(Solver):
             MultiPlane().prepare(problem)
 
     def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
+        counted = problem.model.oracle_operations(problem.data)
         if problem.store is None:
-            call = problem.oracle_seconds()
-            one_pass = call * len(problem.blocks)
-            if one_pass < TINY_PASS or (call < SMALL_CALL and one_pass < SMALL_PASS):
+            n = len(problem.blocks)
+            one_pass = n * problem.oracle_seconds() if counted is None else counted / OPERATIONS
+            if one_pass < TINY_PASS or (one_pass < SMALL_CALL * n and one_pass < SMALL_PASS):
                 plain = BCFW()
-                outcome = plain.solve(problem, run, rng, PATIENCE)
+                patience = min(PATIENCE, PATIENT_SECONDS / max(one_pass, 1e-9))
+                outcome = plain.solve(problem, run, rng, patience)
                 if run.status is not None:
                     return outcome._replace(solver=plain)
             MultiPlane().prepare(problem)
-        cost = self._store_cost(problem, run, rng)
+        cost = self._store_cost(problem, run, rng) if counted is None else STORE_COSTS[-1][1]
         chosen = MultiPlane(clock="count", store_cost=cost, acceleration=ACCELERATION)
         return chosen.solve(problem, run, rng)._replace(solver=chosen)
 
