@@ -1,6 +1,7 @@
 """The BCFW family on real data: effective passes, oracle calls and seconds to a relative gap of 0.1, 0.01 and 0.001.
 
-    python benchmarks/variants.py [--problems 'ocr-small*' usps-1/n] [--seeds 3] [--cap 60] [--output folder] [--quick]
+    python benchmarks/variants.py [--problems 'ocr-small*' usps-1/n] [--variants auto 'multi*'] [--seeds 3] [--cap 60]
+                                  [--output folder] [--quick]
 
 A cell shows medians over the seeds of effective passes (oracle calls of steps, divided by n), of all oracle calls
 including those of certificates, and of seconds; a target that is missed within the cap shows the gap that was reached.
@@ -149,13 +150,15 @@ class Table:
                 file.write(line + "\n")
 
 
-def compare(name: str, examples: tuple[Any, Any, Any], seeds: int, cap: float, table: Table) -> dict[str, History]:
-    """All variants on one problem: a row of the table each; returns the histories of the first seed."""
+def compare(
+    name: str, rows: list[str], examples: tuple[Any, Any, Any], seeds: int, cap: float, table: Table
+) -> dict[str, History]:
+    """Some variants on one problem: a row of the table each; returns the histories of the first seed."""
     problem = PROBLEMS[name]
     lam = 1.0 / len(examples[2]) if problem.lam is None else problem.lam
     small = examples[0], examples[1][:20], examples[2][:20]
-    for solver in variants().values():
-        train(small, lam=0.1, solver=solver, max_passes=2, tol=0.0)  # compiles
+    for row in rows:
+        train(small, lam=0.1, solver=variants()[row], max_passes=2, tol=0.0)  # compiles
     clock = {}
     table.add(f"\n{name}, lam = {lam:.3g}, n = {len(examples[2])}, seeds: {seeds}; passes / oracle calls / seconds")
     if problem.charge > 0.0:
@@ -165,10 +168,11 @@ def compare(name: str, examples: tuple[Any, Any, Any], seeds: int, cap: float, t
         )
     table.add(f"{'to a relative gap of':<28}" + "".join(f"{target:<30g}" for target in TARGETS))
     curves = {}
-    for variant, solver in variants(**clock).items():
+    for row in rows:
+        solver = variants(**clock)[row]
         histories = [run(solver, examples, lam, problem.charge, seed, cap) for seed in range(seeds)]
-        curves[variant] = histories[0]
-        table.add(f"{variant:<28}" + "".join(f"{cell(histories, target):<30}" for target in TARGETS))
+        curves[row] = histories[0]
+        table.add(f"{row:<28}" + "".join(f"{cell(histories, target):<30}" for target in TARGETS))
     return curves
 
 
@@ -200,30 +204,37 @@ def draw_all(curves: dict[str, dict[str, History]], folder: Path) -> None:
         print(f"no figures: {error}", flush=True)
 
 
+def selected(parser: argparse.ArgumentParser, option: str, patterns: list[str], names: list[str]) -> list[str]:
+    """The names that match one of the patterns; a pattern that matches none is an error."""
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            parser.error(f"{option}: nothing is named {pattern!r}; there are {', '.join(names)}")
+    return [name for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems", nargs="+", default=["*"], help=f"names or patterns of: {', '.join(PROBLEMS)}")
+    parser.add_argument("--variants", nargs="+", default=["*"], help=f"names or patterns of: {', '.join(variants())}")
     parser.add_argument("--seeds", type=int, help="in place of 3 for ocr-small and 1 for the others")
     parser.add_argument("--cap", type=float, default=60.0, help="real seconds per run")
     parser.add_argument("--output", type=Path, help="folder for the table and the figures")
     parser.add_argument("--quick", action="store_true", help="one seed, 2 seconds per run")
     options = parser.parse_args()
     seeds, cap = (1, 2.0) if options.quick else (options.seeds, options.cap)
-    for pattern in options.problems:
-        if not fnmatch.filter(PROBLEMS, pattern):
-            parser.error(f"--problems: nothing is named {pattern!r}; there are {', '.join(PROBLEMS)}")
+    problems = selected(parser, "--problems", options.problems, list(PROBLEMS))
+    rows = selected(parser, "--variants", options.variants, list(variants()))
     if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)
     table, curves = Table(options.output, "variants.txt"), {}
-    for name, problem in PROBLEMS.items():
-        if not any(fnmatch.fnmatch(name, pattern) for pattern in options.problems):
-            continue
+    for name in problems:
+        problem = PROBLEMS[name]
         try:
             examples = load(problem.data)
         except bcfw.datasets.DataNotFound as error:
             print(f"{name} left out: {error}", flush=True)
             continue
-        curves[name] = compare(name, examples, seeds or problem.seeds, cap, table)
+        curves[name] = compare(name, rows, examples, seeds or problem.seeds, cap, table)
         if options.output is not None:
             draw_all(curves, options.output)
 
