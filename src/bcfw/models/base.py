@@ -99,7 +99,7 @@ class Model:
     def oracle_operations(self, data: Any) -> float | None:
         """Additions that the oracle takes for all examples of ``data`` together; None if they cannot be counted.
 
-        ``solver="auto"`` reads the clock instead; with a count, the seed alone decides.
+        ``solver="auto"`` reads the clock instead; with a count of cheap calls, the seed alone decides.
         """
         return None
 

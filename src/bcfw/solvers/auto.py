@@ -32,10 +32,19 @@ PATIENT_SECONDS = 0.5
 #: hardly changes while oracle calls are saved.
 STORE_COSTS = ((0.01, 0.002), (0.1, 0.02), (np.inf, 0.2))
 
+#: What it costs where it is not measured: about half of a cheap oracle.
+USUAL_STORE_COST = 0.5
+
 #: Ratio of the accelerated outer loop: between 3 and 30 it hardly matters.
 ACCELERATION = 10
 
 NO_BLOCKS = np.zeros(0, np.int64)
+
+
+def choice(store_cost: float) -> MultiPlane:
+    """Multi-plane, for visits to the store that cost so many visits with the oracle."""
+    charged = next(charged for most, charged in STORE_COSTS if store_cost <= most)
+    return MultiPlane(clock="count", store_cost=charged, acceleration=ACCELERATION)
 
 
 class Auto(Solver):
@@ -46,10 +55,10 @@ class Auto(Solver):
     needs less code to be compiled; what it has not solved after 300 passes, or about half a second, is handed
     over.
 
-    The models that can count their operations (multiclass, chains, multilabel) are judged by that count, so that the
-    seed alone decides the result. For others the clock is read in the first iteration, and a choice at the border
-    of two classes may come out differently the next time. The result's ``solver`` is the one that was chosen, with all
-    its options; given to ``train`` it works without measuring.
+    Models that can count their operations (multiclass, chains, multilabel) are judged by that count as long as a call
+    takes about 10 microseconds at most: the seed alone decides the result. Otherwise the clock is read in the first
+    iteration, and a choice at the border of two classes may come out differently the next time. The result's
+    ``solver`` is the one that was chosen, with all its options; given to ``train`` it works without measuring.
 
     Examples
     --------
@@ -64,10 +73,12 @@ class Auto(Solver):
             MultiPlane().prepare(problem)
 
     def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
+        n = len(problem.blocks)
         counted = problem.model.oracle_operations(problem.data)
+        one_pass = 0.0 if counted is None else counted / OPERATIONS
         if problem.store is None:
-            n = len(problem.blocks)
-            one_pass = n * problem.oracle_seconds() if counted is None else counted / OPERATIONS
+            if counted is None:
+                one_pass = n * problem.oracle_seconds()
             if one_pass < TINY_PASS or (one_pass < SMALL_CALL * n and one_pass < SMALL_PASS):
                 plain = BCFW()
                 patience = min(PATIENCE, PATIENT_SECONDS / max(one_pass, 1e-9))
@@ -75,8 +86,8 @@ class Auto(Solver):
                 if run.status is not None:
                     return outcome._replace(solver=plain)
             MultiPlane().prepare(problem)
-        cost = self._store_cost(problem, run, rng) if counted is None else STORE_COSTS[-1][1]
-        chosen = MultiPlane(clock="count", store_cost=cost, acceleration=ACCELERATION)
+        usual = counted is not None and one_pass < SMALL_CALL * n
+        chosen = choice(USUAL_STORE_COST if usual else self._store_cost(problem, run, rng))
         return chosen.solve(problem, run, rng)._replace(solver=chosen)
 
     def _store_cost(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> float:
@@ -88,8 +99,8 @@ class Auto(Solver):
         store = min(self._visit_seconds(loop, rng, first.corners(STORE_ONLY, 1)) for _ in range(3))
         run.after_pass(loop.passes, loop.weights)
         if exact * len(problem.blocks) < SMALL_PASS:
-            return STORE_COSTS[-1][1]  # too short to measure; the seed alone shall decide
-        return next(charged for most, charged in STORE_COSTS if store <= most * exact)
+            return USUAL_STORE_COST  # too short to measure; the seed alone shall decide
+        return store / exact
 
     def _visit_seconds(self, loop: Loop, rng: np.random.Generator, corners: Corners) -> float:
         loop.problem.visit(NO_BLOCKS, loop.rule, corners=corners)  # not the time to compile
