@@ -89,7 +89,7 @@ def test_plain_steps_have_a_limited_time(monkeypatch):
     assert 3 in first.history["passes"]
 
 
-@pytest.mark.parametrize("name", ["chain-cost", "multiclass-cost", "multilabel-independent"])
+@pytest.mark.parametrize("name", ["chain-cost", "multiclass-cost", "multilabel-independent", "graph-cost"])
 def test_where_operations_are_counted_no_clock_is_read(name, monkeypatch):
     def no_clock(*_):
         raise AssertionError("the clock was read")

@@ -152,6 +152,39 @@ def test_balanced_classes_have_equal_total_cost():
     assert wrong == [2.0, 2.0]
 
 
+def test_integer_weights_are_repetition_also_for_the_balance():
+    X = [(np.array([[1.0], [-1.0], [0.5]]), [[0, 1]], np.ones((1, 1)))] * 2
+    y = [[1, 1, 0], [1, -1, 0]]
+    weighted = bcfw.train(BinaryGraph(class_balance=True), X, y, lam=1.0, tol=1e-6, sample_weight=[3, 0])
+    repeated = bcfw.train(BinaryGraph(class_balance=True), X[:1] * 3, y[:1] * 3, lam=1.0, tol=1e-6)
+    np.testing.assert_array_equal(weighted.model.cost, repeated.model.cost)
+    assert weighted.primal == pytest.approx(repeated.primal, abs=2e-6)
+    with pytest.raises(InputError, match="sample_weight must have one number per example"):
+        bcfw.train(BinaryGraph(class_balance=True), X, y, lam=1.0, sample_weight=[1.0])
+
+
+def test_a_graph_without_labels_has_no_loss():
+    X = [(np.array([[1.0], [-1.0], [0.5]]), [[0, 1]], np.ones((1, 1)))] * 2
+    alone = bcfw.train(BinaryGraph(), X[:1], [[1, 0, 1]], lam=2.0, tol=1e-6)
+    both = bcfw.train(BinaryGraph(), X, [[1, 0, 1], [-1, -1, -1]], lam=1.0, tol=1e-6)
+    assert both.primal == pytest.approx(0.5 * alone.primal, abs=2e-6)
+    assert len(both.predict(X)[1]) == 3
+
+
+def test_unlabelled_nodes_are_neither_right_nor_wrong():
+    X, y = [(np.array([[1.0], [-1.0], [0.5]]), [[0, 1], [1, 2]], np.ones((2, 1)))] * 2, [[1, 0, -1]] * 2
+    assert bcfw.check_model(BinaryGraph(), X, y) == []
+    svm = bcfw.StructuralSVM(BinaryGraph(), lam=0.1, scoring="exact").fit(X, y)
+    assert svm.score(X, y) == 1.0
+    assert svm.score(X, [[1, 1, -1], [1, 0, -1]]) == 0.5
+
+
+@pytest.mark.parametrize("option", ["normalize", "class_balance"])
+def test_flags_are_true_or_false(option):
+    with pytest.raises(OptionError, match=f"BinaryGraph: {option} must be True or False, got 'no'"):
+        BinaryGraph(**{option: "no"})
+
+
 def test_check_model_stays_within_the_bounds():
     for case in build_binary_graph():
         assert bcfw.check_model(case.model, case.X, case.y) == []
@@ -341,7 +374,6 @@ GOOD = (np.ones((3, 2)), np.array([[0, 1], [1, 2]]), np.ones((2, 1)))
         (GOOD, ["a", "b", "a"], "example 1: labels must be whole numbers"),
         (GOOD, [0, 1], "example 1 has 3 nodes and 2 labels"),
         (GOOD, [[0, 1, 1]], r"example 1 must have one label per node, got labels of shape \(1, 3\)"),
-        (GOOD, [-1, -1, -1], "example 1 has no labelled node"),
     ],
 )
 def test_bad_examples_are_named(x, y, message):

@@ -149,6 +149,38 @@ def test_clones_pickles_refits_and_warm_starts(data, fitted):
     warm.fit(X, y)
     assert warm.result_.n_oracle_calls < before.n_oracle_calls
     assert warm.result_.dual >= before.dual - 1e-12
+    wider = [(2.0 * nodes, edges, values) for nodes, edges, values in X]
+    for options, inputs in [({"class_weight": {"horse": 2.0}}, X), ({"normalize": False}, X), ({}, wider)]:
+        warm.set_params(**options).fit(inputs, y)
+        fresh = clone(warm).set_params(warm_start=False).fit(inputs, y)
+        np.testing.assert_array_equal(warm.result_.w, fresh.result_.w)
+
+
+def test_graphs_without_labels_are_as_not_given(data):
+    X, codes = data
+    weight = np.arange(1.0, 13.0)
+    hidden = [*codes[:3], [None] * 8, *codes[4:]]
+    kept = [i for i in range(12) if i != 3]
+    for weights in (None, weight):
+        with_hidden = GraphSVM(C=1.0).fit(X, hidden, weights)
+        without = GraphSVM(C=1.0).fit(
+            [X[i] for i in kept], [codes[i] for i in kept], None if weights is None else weights[kept]
+        )
+        assert with_hidden.lam_ == without.lam_
+        assert abs(with_hidden.result_.primal - without.result_.primal) <= 1e-3
+    with pytest.raises(InputError, match="sample_weight is zero on all graphs that have labelled nodes"):
+        without.score(X, [[None] * 8] * 11 + [codes[11]], [1.0] * 11 + [0.0])
+
+
+def test_a_fit_that_fails_leaves_the_old_one(data, fitted):
+    X, codes = data
+    again = clone(fitted).fit(X, [NAMES[one] for one in codes])
+    negative = [(nodes, edges, -values) for nodes, edges, values in X]
+    again.set_params(fit_intercept=True)
+    with pytest.raises(InputError, match="must be finite and >= 0"):
+        again.fit(negative, [np.array(["sky", "tree"])[one] for one in codes])
+    for one, other in zip(again.predict(X), fitted.predict(X), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_mistakes_are_named(data, fitted):
@@ -163,8 +195,8 @@ def test_mistakes_are_named(data, fitted):
         GraphSVM().fit(X[:2], codes[:1])
     with pytest.raises(InputError, match="example 1 must be a tuple"):
         GraphSVM().fit([X[0], X[1][0]], codes[:2])
-    with pytest.raises(InputError, match="example 1 has no labelled node"):
-        GraphSVM().fit(X[:2], [codes[0], [None] * 8])
+    with pytest.raises(InputError, match=r"example 0: node features must be a \(V, F\) array, got shape \(16,\)"):
+        GraphSVM().fit([(sp.coo_array(X[0][0].ravel()), *X[0][1:]), *X[1:]], codes)
     with pytest.raises(InputError, match="example 0 has 1 node features, expected 2"):
         fitted.predict([(X[0][0][:, :1], *X[0][1:])])
     with pytest.raises(InputError, match="example 0: edge 0 joins node 1 with itself"):

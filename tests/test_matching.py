@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -98,6 +99,22 @@ def test_possible_links_cost_nothing_and_are_absent_from_phi():
     assert model.loss(y_true, [[0, 1], [1, 0]]) == 3.0
     assert model.loss(y_true, [[1, 0], [0, 1]]) == 2.0
     assert model.loss(y_true, [[1, 0], [0, 0]]) == 0.0
+
+
+def test_possible_links_are_neither_right_nor_wrong():
+    y = [np.array([[0, 1, 0], [1, 0, 0]]), np.array([[1, -1]])]
+    X = [np.stack([np.ones(one.shape), one == 1], axis=2) for one in y]
+    svm = bcfw.StructuralSVM(Matching(), lam=0.01, scoring="exact").fit(X, y)
+    assert svm.score(X, y) == 1.0
+    assert svm.score(X, [y[0], np.array([[-1, 1]])]) == 0.5
+
+
+def test_sparse_truths_and_iterators_are_accepted():
+    y = [np.array([[0, 1, 0], [1, 0, 0]]), np.array([[1, -1]])]
+    X = [np.stack([np.ones(one.shape), one == 1], axis=2) for one in y]
+    plain, sparse = (bcfw.MatchingSVM().fit(X, truths) for truths in (y, [sp.csr_array(one) for one in y]))
+    np.testing.assert_array_equal(plain.coef_, sparse.coef_)
+    assert plain.score(iter(X), iter(y)) == 1.0
 
 
 def test_normalized_loss_is_divided_by_the_number_of_sure_links():

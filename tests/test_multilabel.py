@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bcfw
+from bcfw.errors import InputError
 from bcfw.models import Multilabel
 from bcfw.models.label_tree import chow_liu_tree, mutual_information, orient
 from problems import multilabel_case
@@ -248,6 +249,25 @@ def test_bad_calls_of_a_model():
         model.predict(np.zeros(6), np.ones((1, 3)))
     with pytest.raises(bcfw.InputError, match="x has 3 features, expected 2"):
         model.features(np.ones(3), Y3[0])
+
+
+def test_lists_of_sparse_rows():
+    rows, Y = [sp.csr_array(np.eye(3)[[k]]) for k in range(3)], np.eye(3, dtype=int)
+    sparse, dense = (bcfw.train(Multilabel(), X, Y, lam=0.1) for X in (rows, np.eye(3)))
+    np.testing.assert_array_equal(sparse.w, dense.w)
+    with pytest.raises(InputError, match="Multilabel: example 2 has 5 features, the one before it 3"):
+        bcfw.train(Multilabel(), [*rows[:2], sp.csr_array(np.ones((1, 5)))], Y, lam=0.1)
+
+
+def test_integer_weights_are_repetition_also_for_the_tree():
+    rng = np.random.default_rng(0)
+    Y = np.column_stack([rng.integers(2, size=(40, 2)), np.repeat([0, 1], 20)])
+    Y[:20, 0] = Y[:20, 1]
+    X, weight = rng.standard_normal((40, 2)), np.repeat([0, 1], 20)
+    weighted = bcfw.train(Multilabel(tree="auto"), X, Y, lam=1.0, sample_weight=weight)
+    kept = bcfw.train(Multilabel(tree="auto"), X[20:], Y[20:], lam=1.0)
+    np.testing.assert_array_equal(weighted.model.tree, kept.model.tree)
+    assert not np.array_equal(kept.model.tree, bcfw.train(Multilabel(tree="auto"), X, Y, lam=1.0).model.tree)
 
 
 def test_check_model_finds_no_mistake():

@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV
@@ -155,9 +156,19 @@ def test_warm_start_needs_the_same_labels_and_tree(tags):
     assert warm.n_iter_ <= fresh.n_iter_
     other = [(0, 1), (0, 2), (0, 3)]
     changed = svm.set_params(tree=other).fit(X, Y)
-    assert np.array_equal(changed.result_.w, MultilabelSVM(tree=other).fit(X, Y).result_.w)
+    assert np.array_equal(changed.result_.w, clone(svm).fit(X, Y).result_.w)
     flipped = svm.fit(X, 1 - Y)
-    assert np.array_equal(flipped.result_.w, MultilabelSVM(tree=other).fit(X, 1 - Y).result_.w)
+    assert np.array_equal(flipped.result_.w, clone(svm).fit(X, 1 - Y).result_.w)
+
+
+@pytest.mark.parametrize("weight", [np.ones(1), np.array([1.0, 2.0]), np.array([0.0, 1.0])], ids=str)
+def test_warm_starts_go_on_with_other_weights(tags, weight):
+    X, Y = tags
+    weights = np.resize(weight, len(Y))
+    svm = MultilabelSVM(warm_start=True).fit(X, Y)
+    warm, fresh = svm.fit(X, Y, weights), MultilabelSVM().fit(X, Y, weights)
+    assert warm.result_.history["dual"][0] != 0.0  # where a fit that starts afresh begins
+    assert abs(warm.result_.primal - fresh.result_.primal) <= max(warm.duality_gap_, fresh.duality_gap_)
 
 
 def test_grid_search(tags):
@@ -175,6 +186,8 @@ def test_grid_search(tags):
         ({"tree": [(0, 1), (1, 2), (0, 2)]}, "closes a cycle"),
         ({"C": -1.0}, "C must be"),
         ({"intercept_scaling": 0.0}, "MultilabelSVM: intercept_scaling must be"),
+        ({"fit_intercept": "no"}, "MultilabelSVM: fit_intercept must be True or False, got 'no'"),
+        ({"normalize": "False"}, "Multilabel: normalize must be True or False, got 'False'"),
     ],
     ids=str,
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.dual import Certificate, DualProblem, snapshots
+from bcfw.dual import Certificate, DualProblem, block_weights, snapshots
 from bcfw.errors import InputError, OptionError, OracleError, nearest
 from bcfw.models import Model
 from bcfw.progress import progress_callbacks
@@ -99,7 +99,8 @@ def train(
     check_numbers(lam, tol, max_passes, max_seconds)
     display = progress_callbacks(verbose)
     path, every = read_checkpoint(checkpoint)
-    problem = DualProblem(model.bind(X, y), X, y, float(lam), sample_weight, thread_count(n_jobs), bounds)
+    bound = bind(model, X, y, sample_weight)
+    problem = DualProblem(bound, X, y, float(lam), sample_weight, thread_count(n_jobs), bounds)
     if warm_start is not None:
         problem.restore(read_warm_start(warm_start))
     chosen.prepare(problem)
@@ -143,6 +144,15 @@ def check_numbers(lam: Any, tol: Any, max_passes: Any, max_seconds: Any) -> None
         raise OptionError(f"tol must be a number >= 0, got {tol!r}")
     if max_seconds is not None and not (is_number(max_seconds) and max_seconds > 0):
         raise OptionError(f"max_seconds must be a number > 0 or None, got {max_seconds!r}")
+
+
+def bind(model: Model, X: Any, y: Any, sample_weight: Any) -> Model:
+    """The model with everything set that the data, and where it matters their weights, determine."""
+    if sample_weight is None or not model.binds_weights:
+        return model.bind(X, y)
+    block_weights(sample_weight, len(y))  # checks them
+    binding: Any = model.bind
+    return binding(X, y, np.array(sample_weight, dtype=np.float64))
 
 
 def check_arguments(model: Any, y: Any, callbacks: Any, seed: Any) -> None:

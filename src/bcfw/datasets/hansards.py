@@ -77,7 +77,7 @@ def fetch_hansards() -> Bunch:
     >>> from bcfw.datasets import fetch_hansards
     >>> pairs = fetch_hansards()  # doctest: +SKIP
     >>> len(pairs.X_train), len(pairs.X_test), pairs.X_train[0].shape  # doctest: +SKIP
-    (100, 347, (9, 8, 14))
+    (100, 347, (2, 2, 14))
     """
     (path,) = SOURCE.locate()
     names = ("X", "Y", "shape", "offsets", "split", "feature_names")

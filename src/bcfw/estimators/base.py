@@ -12,10 +12,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from bcfw.dual.problem import block_weights
+from bcfw.dual import block_weights
 from bcfw.errors import InputError, OptionError
 from bcfw.estimators.features import with_constant
-from bcfw.estimators.labels import class_weights, require_two_classes
+from bcfw.estimators.labels import UNSEEN, class_weights, require_two_classes
+from bcfw.options import Flag
 from bcfw.run import Callback, Result
 from bcfw.solvers import Solver
 from bcfw.training import is_number, train
@@ -79,14 +80,19 @@ class BaseSVM(BaseEstimator):
         -------
         self
         """
-        task = self._read(X, y, sample_weight)
-        key = self._warm_key(task) if self.warm_start else None
-        self.result_ = self._train(task, self._previous(key))
-        self._key = key
-        self.duality_gap_ = self.result_.gap
-        self.n_iter_ = max(1, math.ceil(self.result_.n_passes))
-        self.lam_ = self.result_.lam
-        self._set_weights(self.result_)
+        before = dict(vars(self))
+        try:
+            task = self._read(X, y, sample_weight)
+            key = self._warm_key(task) if self.warm_start else None
+            self.result_ = self._train(task, self._previous(key))
+            self._key = key
+            self.duality_gap_ = self.result_.gap
+            self.n_iter_ = max(1, math.ceil(self.result_.n_passes))
+            self.lam_ = self.result_.lam
+            self._set_weights(self.result_)
+        except BaseException:  # an earlier fit stays as it was
+            self.__dict__ = before
+            raise
         return self
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
@@ -163,8 +169,9 @@ class LinearSVM(BaseSVM):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
 
-    def _set_constant(self) -> None:
-        """Fix the constant feature's value for this fit and its predictions."""
+    def _read_options(self) -> None:
+        """Check the options, and fix the constant feature's value for this fit and its predictions."""
+        Flag(False).check(self._name, "fit_intercept", self.fit_intercept)
         scaling = self.intercept_scaling
         if not is_number(scaling) or not 0 < scaling < math.inf:
             raise OptionError(f"{self._name}: intercept_scaling must be a finite number > 0, got {scaling!r}")
@@ -206,6 +213,10 @@ class LabelSVM(LinearSVM):
         self.cost = cost
         self.class_weight = class_weight
         self.unseen = unseen
+
+    def _read_options(self) -> None:
+        super()._read_options()
+        read_choice(self._name, "unseen", self.unseen, UNSEEN)
 
     def _class_weights(self, codes: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         """(K,) factors of ``class_weight``, for labels ``codes`` with the given weights (1 for None)."""

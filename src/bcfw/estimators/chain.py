@@ -189,7 +189,7 @@ class ChainSVM(LabelSVM):
         K = len(self.classes_)
         cost = factors[:, None] * cost_matrix(self.cost, K, self._name)
         model = Chain(K, cost, end_bias=self.end_bias, normalize=self.normalize)
-        self._set_constant()
+        self._read_options()
         labels = [codes[a:b] for a, b in itertools.pairwise(offsets)]
         return Task(model, [self._with_constant(x) for x in sequences], labels, weight)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from numbers import Number
 from typing import Any
 
+import joblib
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError
@@ -30,7 +30,7 @@ class GraphSVM(LabelSVM):
 
     X is a list of tuples ``(node_features (V, F), edges (E, 2), edge_features (E, G) >= 0)``, node features dense or
     sparse; y a list with V labels for each: two different ones of any hashable type, and None or -1 for nodes without
-    label, which take no part in training or in the score.
+    label, which take no part in training or in the score (a graph without any label counts as not given).
 
     Parameters
     ----------
@@ -144,10 +144,13 @@ class GraphSVM(LabelSVM):
         weight = read_sample_weight(sample_weight, len(predicted))
         weight = np.ones(len(predicted)) if weight is None else weight
         correct = truth == np.concatenate(predicted)[known]
-        return float(np.average(correct, weights=np.repeat(weight, np.diff(offsets))[known]))
+        spread = np.repeat(weight, np.diff(offsets))[known]
+        if not spread.any():
+            raise InputError(f"{self._name}: sample_weight is zero on all graphs that have labelled nodes")
+        return float(np.average(correct, weights=spread))
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
-        self._set_constant()
+        self._read_options()
         graphs = self._graphs(X, reset=True)
         flat, known, offsets = self._flatten(y, [x[0].shape[0] for x in graphs])
         self.classes_, codes = find_classes(flat, self._position(known, offsets))
@@ -162,7 +165,11 @@ class GraphSVM(LabelSVM):
         labels = np.full(len(known), UNLABELLED)
         labels[known] = codes
         model = BinaryGraph(cost, normalize=self.normalize)
-        return Task(model, graphs, [labels[a:b] for a, b in itertools.pairwise(offsets)], weight)
+        truths = [labels[a:b] for a, b in itertools.pairwise(offsets)]
+        useful = np.array([np.any(truth != UNLABELLED) for truth in truths])
+        if not useful.all():
+            weight = useful * (1.0 if weight is None else weight)
+        return Task(model, graphs, truths, weight)
 
     def _graphs(self, X: Any, reset: bool = False) -> list[Any]:
         """The graphs as the model sees them, of one number of node features, which ``reset`` takes from the first."""
@@ -171,7 +178,7 @@ class GraphSVM(LabelSVM):
             where = f"{self._name}: example {i}"
             if not isinstance(x, Sequence) or len(x) != 3:
                 raise InputError(f"{where} must be a tuple (node_features, edges, edge_features)")
-            nodes = x[0] if sp.issparse(x[0]) else node_matrix(x[0], where)
+            nodes = node_matrix(x[0], where)
             if reset and i == 0:
                 self.n_features_in_ = nodes.shape[1]
             if nodes.shape[1] != self.n_features_in_:
@@ -199,8 +206,8 @@ class GraphSVM(LabelSVM):
         self._set_unary(U.reshape(-1, 2))
 
     def _warm_key(self, task: Task) -> Any:
-        edges = [np.asarray(edges).tobytes() for _, edges, _ in task.X]
-        return [one.tobytes() for one in task.y], edges, task.X[0][0].shape[1], self.classes_.tolist()
+        """A hash of costs and data: averages are kept as differences to the truth on the very same graphs."""
+        return joblib.hash((vars(task.model), task.X, task.y, self.classes_.tolist()))
 
 
 def is_unlabelled(label: Any) -> bool:

@@ -103,7 +103,7 @@ class MatchingSVM(BaseSVM):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """One minus the alignment error rate of all inputs together (see :func:`alignment_scores`)."""
         outputs = self.predict(X)
-        return 1.0 - alignment_scores(y, outputs, sample_weight)["aer"]
+        return 1.0 - alignment_scores(read_list(y, "y", "MatchingSVM"), outputs, sample_weight)["aer"]
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
         inputs, truths = read_list(X, "X", "MatchingSVM"), read_list(y, "y", "MatchingSVM")

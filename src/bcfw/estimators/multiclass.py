@@ -64,7 +64,8 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
     lam_ : float
         The regularisation used, also when C was given.
     result_ : bcfw.Result
-        All else about the run. Equal examples are merged into one with the sum of their weights before training.
+        All else about the run. Without ``warm_start``, equal examples are merged into one with the sum of their weights
+        before training.
     n_features_in_, feature_names_in_
         Number of features, and their names if X had them.
 
@@ -177,8 +178,9 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
         factors = self._class_weights(codes, weight)
         if self.class_weight is not None:
             weight = factors[codes] * (1.0 if weight is None else weight)
-        X, codes, weight = merge_repeats(X, codes, weight)
-        self._set_constant()
+        if not self.warm_start:  # it needs the examples in the order of the last fit, whatever their weights
+            X, codes, weight = merge_repeats(X, codes, weight)
+        self._read_options()
         return Task(Multiclass(len(self.classes_), self.cost), self._with_constant(X), codes, weight)
 
     def _example(self, position: int) -> str:

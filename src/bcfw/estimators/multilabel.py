@@ -34,7 +34,7 @@ class MultilabelSVM(ClassifierMixin, LinearSVM):
     X is an (n, F) array or a sparse matrix (which stays sparse); y an (n, L) array or sparse matrix of 0 and 1. As in
     scikit-learn's ``OneVsRestClassifier``, y may also hold one class per example, (n,): then every class is a label
     (of two classes, the second one is the only label), and the class with the largest ``decision_function`` is
-    predicted.
+    predicted. A dense y with one column is such a y, as everywhere in scikit-learn; a single label is a sparse one.
 
     Parameters
     ----------
@@ -72,7 +72,8 @@ class MultilabelSVM(ClassifierMixin, LinearSVM):
     lam_ : float
         The regularisation used, also when C was given.
     result_ : bcfw.Result
-        All else about the run. Equal examples are merged into one with the sum of their weights before training.
+        All else about the run. Without ``warm_start``, equal examples are merged into one with the sum of their weights
+        before training.
     n_features_in_, feature_names_in_
         Number of features, and their names if X had them.
 
@@ -168,8 +169,9 @@ class MultilabelSVM(ClassifierMixin, LinearSVM):
         self._is_indicator = sp.issparse(y) or (y.ndim == 2 and y.shape[1] > 1)
         Y = self._indicator(y) if self._is_indicator else self._one_vs_rest(y, weight)
         tree = chow_liu_tree(Y, weight) if isinstance(self.tree, str) and self.tree == "auto" else self.tree
-        X, Y, weight = merge_repeats(X, Y, weight)
-        self._set_constant()
+        if not self.warm_start:  # it needs the examples in the order of the last fit, whatever their weights
+            X, Y, weight = merge_repeats(X, Y, weight)
+        self._read_options()
         return Task(Multilabel(tree, self.normalize), self._with_constant(X), Y, weight)
 
     def _indicator(self, y: Any) -> np.ndarray:

@@ -141,13 +141,14 @@ class StructuralSVM(BaseSVM):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """One minus the mean loss, which is the accuracy for 0/1 and normalised Hamming losses; higher is better.
 
-        With ``scoring="exact"``: the fraction of outputs that equal the truth. Both are weighted by ``sample_weight``.
+        With ``scoring="exact"``: the fraction of outputs that equal the truth, as far as it is known. Both are
+        weighted by ``sample_weight``.
         """
         read_choice("StructuralSVM", "scoring", self.scoring, ("loss", "exact"))
         outputs = self.predict(X)
         check_same_length(outputs, y, "StructuralSVM")
         if self.scoring == "exact":
-            right: list[float] = [same_output(y[i], output) for i, output in enumerate(outputs)]
+            right: list[float] = [is_right(self.result_.model, y[i], output) for i, output in enumerate(outputs)]
         else:
             right = [1.0 - self.result_.model.loss(y[i], output) for i, output in enumerate(outputs)]
         return weighted_mean(right, sample_weight, len(right))
@@ -176,6 +177,14 @@ class StructuralSVM(BaseSVM):
             raise OptionError(
                 f"StructuralSVM: warm_start=True needs a model and data that can be pickled ({error}); use False"
             ) from error
+
+
+def is_right(model: Model, y_true: Any, y: Any) -> bool:
+    """Whether an output equals the truth wherever that has a label."""
+    if model.unlabelled is None:
+        return same_output(y_true, y)
+    truth, output = np.asarray(y_true), np.asarray(y)
+    return truth.shape == output.shape and bool(np.all((truth == output) | (truth == model.unlabelled)))
 
 
 def inner(phi: Any, w: np.ndarray) -> float:

@@ -57,6 +57,12 @@ class Model:
     #: Whether block averages mean the same for other inputs, so that a state can be taken over to changed data.
     in_part_space: ClassVar[bool] = False
 
+    #: What stands in a truth for an entry that is neither right nor wrong.
+    unlabelled: ClassVar[int | None] = None
+
+    #: Whether ``bind`` takes the sample weights too, because what the data determine depends on them.
+    binds_weights: ClassVar[bool] = False
+
     #: Whether kept labelings are one plain array, which can be saved.
     saves_labelings: ClassVar[bool] = False
 

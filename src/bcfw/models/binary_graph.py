@@ -30,6 +30,7 @@ from bcfw.models.graph_inputs import (
 )
 from bcfw.models.inputs import check_same_length, cost_matrix
 from bcfw.models.labelings import LABELING_KERNELS
+from bcfw.options import Flag
 
 
 class BinaryGraph(KernelModel):
@@ -44,15 +45,15 @@ class BinaryGraph(KernelModel):
 
     A node may have the label -1 in training: unlabelled. Such nodes, and the edges that touch them, are absent from the
     loss and from phi: outputs for an example have -1 at the same nodes as its truth, and ``features(x, y)`` skips them.
-    Prediction labels all nodes.
+    (A graph without any label has no loss; it only counts as an example.) Prediction labels all nodes.
 
     Parameters
     ----------
     cost : (2, 2) array or None
         ``cost[true, predicted] >= 0`` of one node, zero diagonal; None is the Hamming loss.
     class_balance : bool
-        Multiply the cost of a node by a weight of its true label, ``N / (2 N_k)`` with the numbers of labelled nodes in
-        the training data, so that both labels have the same total.
+        Multiply the cost of a node by a weight of its true label, ``N / (2 N_k)`` with the (weighted) numbers of
+        labelled nodes in the training data, so that both labels have the same total.
     normalize : bool
         Divide the summed cost by the number of labelled nodes of the graph.
 
@@ -68,16 +69,18 @@ class BinaryGraph(KernelModel):
     [1 1 1 1]
     """
 
+    binds_weights = True
+    unlabelled = UNLABELLED
     kernels = kernel_set(binary_graph_kernels, {"Data": GraphData, "Work": GraphWork, **LABELING_KERNELS})
 
     def __init__(self, cost: Any = None, class_balance: bool = False, normalize: bool = True) -> None:
         self.cost = cost
-        self.class_balance = class_balance
-        self.normalize = normalize
+        self.class_balance = bool(Flag(False).check("BinaryGraph", "class_balance", class_balance))
+        self.normalize = bool(Flag(True).check("BinaryGraph", "normalize", normalize))
         self.n_features: int | None = None
         self.n_edge_features: int | None = None
 
-    def bind(self, X: Any, y: Any) -> BinaryGraph:
+    def bind(self, X: Any, y: Any, sample_weight: Any = None) -> BinaryGraph:
         """A copy with the costs fixed and n_features, n_edge_features and dim = 2 F + G set."""
         check_same_length(X, y, "BinaryGraph")
         graphs = read_graphs(X, "BinaryGraph")
@@ -85,7 +88,7 @@ class BinaryGraph(KernelModel):
         bound = copy.copy(self)
         bound.cost = cost_matrix(self.cost, 2, "BinaryGraph")
         if self.class_balance:
-            bound.cost = balance(labels)[:, None] * bound.cost
+            bound.cost = balance(labels, sample_weight)[:, None] * bound.cost
             bound.class_balance = False  # it is in the costs now
         bound.n_features = graphs[0].nodes.n_features
         bound.n_edge_features = edge_feature_count(graphs)
@@ -106,9 +109,15 @@ class BinaryGraph(KernelModel):
         labels = [np.zeros(graph.n_nodes, np.int64) for graph in graphs]
         if y is not None:
             check_same_length(X, y, "BinaryGraph")
-            labels = [read_truth(given, graphs[i].n_nodes, i) for i, given in enumerate(y)]
+            labels = [
+                node_labels(given, 2, graphs[i].n_nodes, f"BinaryGraph: example {i}") for i, given in enumerate(y)
+            ]
             graphs = [without_unlabelled(*pair) for pair in zip(graphs, labels, strict=True)]
         return self._flatten(graphs, labels)
+
+    def oracle_operations(self, data: GraphData) -> float:
+        """Scores of both labels, and what a minimum cut takes on images: about 200 per node and edge."""
+        return float(2 * len(data.values) + 200 * (len(data.y) + len(data.left)))
 
     def make_work(self, data: GraphData) -> GraphWork:
         V, E, S = (int(np.max(np.diff(off))) for off in (data.y_off, data.edge_off, data.col_off))
@@ -188,7 +197,7 @@ class BinaryGraph(KernelModel):
         entry(number_columns)(indptr, y_off, indices, owner, place, col_off, columns)
         edges = stack([graph.edges for graph in graphs], np.int32)
         arcs = [make_arcs(graph.edges, graph.n_nodes) for graph in graphs]
-        scale = np.array([1.0 / (one != UNLABELLED).sum() if self.normalize else 1.0 for one in labels])
+        scale = np.array([1.0 / max((one != UNLABELLED).sum(), 1) if self.normalize else 1.0 for one in labels])
         return GraphData(
             indptr,
             indices,
@@ -232,17 +241,10 @@ class BinaryGraph(KernelModel):
             raise OptionError("BinaryGraph: call bind(X, y) first, or train; the sizes are not known yet")
 
 
-def read_truth(y: Any, n_nodes: int, i: int) -> np.ndarray:
-    """The labels of example i, at least one of which must be known."""
-    labels = node_labels(y, 2, n_nodes, f"BinaryGraph: example {i}")
-    if np.all(labels == UNLABELLED):
-        raise InputError(f"BinaryGraph: example {i} has no labelled node; leave it out")
-    return labels
-
-
-def balance(labels: list[np.ndarray]) -> np.ndarray:
-    """(2,) weights ``N / (2 N_k)`` of the labels, from the numbers N_k of nodes that have them."""
-    counts = np.bincount(np.concatenate(labels) + 1, minlength=3)[1:]
+def balance(labels: list[np.ndarray], sample_weight: Any = None) -> np.ndarray:
+    """(2,) weights ``N / (2 N_k)`` of the labels, from the (weighted) numbers N_k of nodes that have them."""
+    weight = np.repeat(np.ones(len(labels)) if sample_weight is None else sample_weight, [len(one) for one in labels])
+    counts = np.bincount(np.concatenate(labels) + 1, weights=weight, minlength=3)[1:]
     for k in np.flatnonzero(counts == 0)[:1]:
         raise InputError(f"BinaryGraph: class_balance needs nodes of both labels, but no node has label {k}")
     return counts.sum() / (2.0 * counts)

@@ -22,6 +22,7 @@ from bcfw.models.inputs import (
     sequence_rows,
 )
 from bcfw.models.labelings import LABELING_KERNELS
+from bcfw.options import Flag
 
 #: Sequences up to this length keep their Gram matrix (T x T); longer ones use a scratch vector for norms.
 LONGEST_GRAM = 128
@@ -62,8 +63,8 @@ class Chain(KernelModel):
     ) -> None:
         self.n_labels = label_count(n_labels, "Chain")
         self.cost = cost
-        self.end_bias = end_bias
-        self.normalize = normalize
+        self.end_bias = bool(Flag(True).check("Chain", "end_bias", end_bias))
+        self.normalize = bool(Flag(True).check("Chain", "normalize", normalize))
         self.n_features: int | None = None
 
     def bind(self, X: Any, y: Any) -> Chain:

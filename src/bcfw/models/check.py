@@ -137,7 +137,7 @@ class _Example:
         for w, answer in zip(self.weights, answers, strict=True):
             reached = self.value(w, answer, y_true)
             slack = TOLERANCE * (1.0 + abs(reached) + float(np.abs(self.features(answer)) @ np.abs(w)))
-            for other in itertools.chain([self.y_true], outputs, _neighbours(answer, outputs)):
+            for other in itertools.chain([self.y_true], self.comparable(answer, outputs)):
                 value = self.value(w, other, y_true)
                 if value <= reached + slack:
                     continue
@@ -154,6 +154,13 @@ class _Example:
                     remarks["changed"] = f"{call} is not maximal if its outputs include a changed entry: {found}"
                     break
         self.remarks += remarks.values()
+
+    def comparable(self, y: Any, outputs: list[Any]) -> Iterator[Any]:
+        """The outputs, and neighbours of one of them, that have labels where it has."""
+        missing = self.model.unlabelled
+        for other in itertools.chain(outputs, _neighbours(y, outputs)):
+            if missing is None or np.array_equal(np.asarray(other) == missing, np.asarray(y) == missing):
+                yield other
 
     def bound_too_low(self, outputs: list[Any]) -> Iterator[str]:
         """The first weights for which an output has a larger value than ``upper_bound`` allows."""

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError
-from bcfw.models.inputs import Rows, matrix_rows, real, writable
+from bcfw.models.inputs import Rows, dense, matrix_rows, real, writable
 
 #: The label of a node without one.
 UNLABELLED = -1
@@ -47,7 +47,7 @@ def read_graph(x: Any, where: str) -> Graph:
     if not isinstance(x, Sequence) or len(x) != 3:
         raise InputError(f"{where} must be a tuple (node_features, edges, edge_features)")
     features, edges, edge_features = x
-    nodes = matrix_rows(features if sp.issparse(features) else node_matrix(features, where), where, unit="node")
+    nodes = matrix_rows(node_matrix(features, where), where, unit="node")
     n_nodes = len(nodes.indptr) - 1
     if n_nodes == 0:
         raise InputError(f"{where} is a graph without nodes; leave it out")
@@ -55,8 +55,9 @@ def read_graph(x: Any, where: str) -> Graph:
     return Graph(nodes, ends, read_edge_features(edge_features, len(ends), where))
 
 
-def node_matrix(features: Any, where: str) -> np.ndarray:
-    matrix = real(features, where)
+def node_matrix(features: Any, where: str) -> Any:
+    """(V, F) node features, dense or sparse."""
+    matrix = features if sp.issparse(features) else real(features, where)
     if matrix.ndim != 2:
         raise InputError(f"{where}: node features must be a (V, F) array, got shape {matrix.shape}")
     return matrix
@@ -80,7 +81,7 @@ def read_edges(edges: Any, n_nodes: int, where: str) -> np.ndarray:
 
 def read_edge_features(edge_features: Any, n_edges: int, where: str) -> np.ndarray:
     """(E, G) finite numbers >= 0."""
-    array = real(edge_features, f"{where}: edge features")
+    array = real(dense(edge_features), f"{where}: edge features")
     if n_edges == 0 and array.size == 0:
         return np.zeros((0, array.shape[1] if array.ndim == 2 else 0))
     if array.ndim != 2 or len(array) != n_edges:

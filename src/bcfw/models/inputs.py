@@ -54,12 +54,15 @@ def matrix_rows(X: Any, owner: str, unit: str = "example") -> Rows:
 
 def feature_matrix(X: Any, owner: str) -> Any:
     """X as one (n, F) matrix: an array, a sparse matrix, or a list of vectors or sparse rows."""
-    if isinstance(X, list | tuple) and len(X) and sp.issparse(X[0]):
-        return sp.vstack(X, format="csr")
-    if isinstance(X, list | tuple):
-        sizes = [np.size(x) for x in X]
+    rows = isinstance(X, list | tuple)
+    if rows:
+        sizes = [int(np.prod(np.shape(x))) for x in X]
         for i in np.flatnonzero(np.diff(sizes))[:1] + 1:
             raise InputError(f"{owner}: example {i} has {sizes[i]} features, the one before it {sizes[i - 1]}")
+    if rows and any(sp.issparse(x) for x in X):
+        return sp.vstack(
+            [x.reshape(1, -1) if sp.issparse(x) else sp.csr_array(real([x], owner)) for x in X], format="csr"
+        )
     X = X if sp.issparse(X) else real(X, owner)
     if X.ndim != 2:
         raise InputError(f"{owner}: X must be two-dimensional (n, F), got {X.ndim} dimension(s)")
@@ -72,6 +75,11 @@ def check_finite(rows: Rows, owner: str, unit: str) -> None:
     if len(bad):
         row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
         raise InputError(f"{owner}: {unit} {row} has a NaN or an infinity in feature {rows.indices[bad[0]]}; clean X")
+
+
+def dense(values: Any) -> Any:
+    """A sparse matrix as an array; anything else as it is."""
+    return values.toarray() if sp.issparse(values) else values
 
 
 def real(values: Any, owner: str) -> np.ndarray:

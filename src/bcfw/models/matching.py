@@ -13,7 +13,7 @@ from bcfw.errors import InputError
 from bcfw.kernels.vectors import DenseVectors
 from bcfw.models.base import Model
 from bcfw.models.black_box import BlackBoxData
-from bcfw.models.inputs import check_same_length, real
+from bcfw.models.inputs import check_same_length, dense, real
 from bcfw.options import Flag, NonNegative
 
 #: The values of a truth's entries.
@@ -69,6 +69,8 @@ class Matching(Model):
     array([[0, 1, 0],
            [1, 0, 0]])
     """
+
+    unlabelled = POSSIBLE
 
     def __init__(self, cost_miss: float = 1.0, cost_extra: float = 1.0, normalize: bool = False) -> None:
         self.cost_miss = float(NonNegative(1.0).check("Matching", "cost_miss", cost_miss))
@@ -193,7 +195,7 @@ def as_matrix(links: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 def read_labels(y: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
     """(I J,) int8 labels SURE, NONE or POSSIBLE of a truth or an output; bools and whole floats are accepted."""
     try:
-        labels = np.asarray(y)
+        labels = np.asarray(dense(y))
     except ValueError as error:
         raise InputError(f"{where}: y must be an (I, J) array ({error})") from error
     if labels.shape != shape or len(shape) != 2:

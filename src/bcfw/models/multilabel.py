@@ -16,6 +16,7 @@ from bcfw.models.inputs import check_same_length, feature_matrix, matrix_rows
 from bcfw.models.label_tree import check_forest, chow_liu_tree, orient, read_edges
 from bcfw.models.labelings import LABELING_KERNELS
 from bcfw.models.multilabel_kernels import MultilabelData, MultilabelWork
+from bcfw.options import Flag
 
 
 class Multilabel(KernelModel):
@@ -32,7 +33,7 @@ class Multilabel(KernelModel):
     ----------
     tree : None, "auto" or (E, 2) array of label pairs
         None leaves the labels independent. Pairs must form a forest. "auto" takes Chow and Liu's tree, the maximum
-        spanning tree of the labels' mutual information in the training data. A bound model has the pairs.
+        spanning tree of the labels' mutual information in the (weighted) training data. A bound model has the pairs.
     normalize : bool
         Divide the number of wrong labels by L.
 
@@ -52,16 +53,17 @@ class Multilabel(KernelModel):
 
     kernels = kernel_set(multilabel_kernels, {"Data": MultilabelData, "Work": MultilabelWork, **LABELING_KERNELS})
     in_part_space = True
+    binds_weights = True
 
     def __init__(self, tree: Any = None, normalize: bool = True) -> None:
         if isinstance(tree, str) and tree != "auto":
             raise OptionError(f"Multilabel: tree must be None, 'auto' or an (E, 2) array of label pairs, got {tree!r}")
         self.tree: Any = tree if tree is None or isinstance(tree, str) else read_edges(tree, "Multilabel")
-        self.normalize = normalize
+        self.normalize = bool(Flag(True).check("Multilabel", "normalize", normalize))
         self.n_labels: int | None = None
         self.n_features: int | None = None
 
-    def bind(self, X: Any, y: Any) -> Multilabel:
+    def bind(self, X: Any, y: Any, sample_weight: Any = None) -> Multilabel:
         """A copy with n_labels, n_features, the tree's edges (E, 2) and dim = F L + 4 E set."""
         if sp.issparse(y):
             raise InputError("Multilabel: y is a sparse matrix; give y.toarray(), or use bcfw.MultilabelSVM")
@@ -71,7 +73,7 @@ class Multilabel(KernelModel):
         bound.n_labels = Y.shape[1]
         bound.n_features = int(X.shape[1])
         if isinstance(self.tree, str):
-            bound.tree = chow_liu_tree(Y)
+            bound.tree = chow_liu_tree(Y, sample_weight)
         elif self.tree is None:
             bound.tree = np.zeros((0, 2), np.int64)
         check_forest(bound.tree, bound.n_labels, "Multilabel")

@@ -55,9 +55,9 @@ class Auto(Solver):
     needs less code to be compiled; what it has not solved after 300 passes, or about half a second, is handed
     over.
 
-    Models that can count their operations (multiclass, chains, multilabel) are judged by that count as long as a call
-    takes about 10 microseconds at most: the seed alone decides the result. Otherwise the clock is read in the first
-    iteration, and a choice at the border of two classes may come out differently the next time. The result's
+    Models that count their operations (multiclass, chains, multilabel, graphs) are judged by that count as long as a
+    call takes about 10 microseconds at most: the seed alone decides the result. Otherwise the clock is read in the
+    first iteration, and a choice at the border of two classes may come out differently the next time. The result's
     ``solver`` is the one that was chosen, with all its options; given to ``train`` it works without measuring.
 
     Examples
@@ -81,7 +81,9 @@ class Auto(Solver):
                 one_pass = n * problem.oracle_seconds()
             if one_pass < TINY_PASS or (one_pass < SMALL_CALL * n and one_pass < SMALL_PASS):
                 plain = BCFW()
-                patience = min(PATIENCE, PATIENT_SECONDS / max(one_pass, 1e-9))
+                patience: float = PATIENCE
+                if counted is not None:  # a number read off the clock would be another one the next time
+                    patience = min(PATIENCE, PATIENT_SECONDS / max(one_pass, 1e-9))
                 outcome = plain.solve(problem, run, rng, patience)
                 if run.status is not None:
                     return outcome._replace(solver=plain)
