@@ -92,7 +92,9 @@ class Case:
         return dataclasses.replace(self, model=self.settled or self.model, X=X, y=y)
 
     def train(self, **options: Any) -> bcfw.Result:
-        return bcfw.train(self.model, self.X, self.y, **{"lam": self.lam, "bounds": self.bounds, **options})
+        """With sample weights, options that would follow them stay as they are without."""
+        model = self.model if options.get("sample_weight") is None else self.settled or self.model
+        return bcfw.train(model, self.X, self.y, **{"lam": self.lam, "bounds": self.bounds, **options})
 
     def few_passes(self, max_passes: float, **options: Any) -> bcfw.Result:
         """Train without caring whether the tolerance is reached."""

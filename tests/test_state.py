@@ -195,7 +195,7 @@ def test_warm_start_is_never_worse(case, solver):
     reached = first if first.last is None else first.last
     second = case.few_passes(2, solver=solver, warm_start=first)
     assert second.history["dual"][0] >= reached.dual - 1e-12
-    assert second.history["primal"][0] == pytest.approx(reached.primal, abs=ROUNDING)
+    assert second.history["primal"][0] == pytest.approx(first.primal, abs=ROUNDING)
 
 
 @pytest.mark.parametrize("lam", [0.01, 1.0])
@@ -309,8 +309,9 @@ def test_failed_write_leaves_the_older_checkpoint(tmp_path, monkeypatch):
         raise OSError("disk full")
 
     monkeypatch.setattr(np, "savez", broken)
-    with pytest.raises(OSError, match="disk full"):
-        case.few_passes(1, checkpoint=path)
+    with pytest.warns(RuntimeWarning, match=r"state.npz was not written: disk full"):
+        result = case.train(checkpoint=path)
+    assert result.status == "converged"
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["state.npz"]
 

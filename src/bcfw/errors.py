@@ -39,6 +39,10 @@ class OracleError(BcfwError, RuntimeError):
         self.example = example
         self.result = result
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles of process pools keep all three."""
+        return type(self), (self.args[0], self.example, self.result)
+
 
 class ConvergenceWarning(UserWarning):
     """Training ended before the requested tolerance was certified."""

@@ -124,6 +124,11 @@ class Configurable:
             value = option.check(owner, name, given[name]) if name in given else option.default
             setattr(self, name, value)
 
+    def only_with(self, option: str, holds: bool, needed: str) -> None:
+        """Raise if an option is given a value of its own although nothing will read it."""
+        if not holds and getattr(self, option) != self._options[option].default:
+            raise OptionError(f"{type(self).__name__}: {option} is only read with {needed}; leave it out")
+
     def __repr__(self) -> str:
         shown = (
             f"{name}={getattr(self, name)!r}"

@@ -16,6 +16,9 @@ import numpy as np
 
 from bcfw.errors import ConvergenceWarning
 
+#: Share of the target at which an estimated gap counts as converged although its upper bound has not closed.
+ESTIMATED = 0.1
+
 
 @dataclass
 class Result:
@@ -28,7 +31,8 @@ class Result:
     primal, dual, gap : float
         ``P(w)``, ``D(alpha)`` and their difference, recomputed at the returned weights by a full oracle pass.
     certified : bool
-        Whether ``gap`` is a proven bound on ``P(w) - P*``.
+        Whether ``gap`` is a proven bound on ``P(w) - P*``. If not, the oracle is a heuristic and "converged" means that
+        the gap is estimated to be small enough.
     status : str
         "converged", "max_passes", "max_seconds", "stopped", "interrupted" or "stalled".
     lam, n_passes, n_oracle_calls, seconds
@@ -147,6 +151,8 @@ class Run:
         self.calls = 0
         self.cached_visits = 0
         self.store_visits = 0
+        #: The weights that would be returned now, once a solver has said how to get them.
+        self.weights: Callable[[], np.ndarray] | None = None
         self._start = time.perf_counter()
         self._saved = self._start
 
@@ -156,9 +162,14 @@ class Run:
         return time.perf_counter() - self._start
 
     def record(self, **row: float) -> None:
-        """Add a row to the history; convergence is decided here."""
+        """Add a row to the history; convergence is decided here.
+
+        If the oracle is a heuristic with an upper bound, the run goes on until that proves the target, or until the
+        estimate is a tenth of it, when the bound is too loose to wait for.
+        """
         self.rows.append({"seconds": self.seconds, **row})
-        if row["gap"] <= self.gap_target:
+        enough = self.gap_target if np.isinf(row["gap_bound"]) else ESTIMATED * self.gap_target
+        if row["gap_bound"] <= self.gap_target or row["gap"] <= enough:
             self.status = "converged"
 
     def check_limits(self, passes: float) -> None:

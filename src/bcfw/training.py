@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from pathlib import Path
@@ -59,7 +60,8 @@ def train(
     tol : float
         Stop when ``gap <= tol P(0)``; P(0) is the weighted mean of the worst losses.
     max_passes, max_seconds : float
-        Limits; whichever comes first.
+        Limits; whichever comes first. With a cache, a twentieth of the visits that may use it counts as passes, if that
+        is more.
     bounds : (lower, upper) or None
         Box constraints on w: each side a number, a (d,) array (-inf and inf leave a weight free) or None. They are
         joined with those that the model needs (``model.bounds()``).
@@ -69,7 +71,8 @@ def train(
         Each is called with an :class:`bcfw.run.Info` after every pass; True stops. A callback's method
         ``finish(result)``, if it has one, is called at the end.
     seed : int
-        Makes the run reproducible.
+        Makes the run reproducible, except where a solver reads the clock: "auto" with a Python model or a costly
+        oracle (give the result's ``solver`` instead), and ``MultiPlane(clock="wall")``.
     warm_start : Result, path or None
         A result or checkpoint of the same problem (lam may differ) to continue from.
     checkpoint : path, (path, seconds) or None
@@ -104,7 +107,7 @@ def train(
     if warm_start is not None:
         problem.restore(read_warm_start(warm_start))
     chosen.prepare(problem)
-    autosave = None if path is None else (every, lambda: problem.save(path))
+    autosave = None if path is None else (every, lambda: save_or_warn(problem, path))
     run = Run(0.0, max_passes, max_seconds, (*callbacks, *display), autosave)
     run.gap_target = tol * problem.worst_loss
     result = None
@@ -117,7 +120,7 @@ def train(
         raise
     finally:
         if path is not None and not problem.untouched:
-            problem.save(path)
+            save_or_warn(problem, path)
         run.finish_callbacks(result)
     run.warn_unless_converged(result.gap)
     return result
@@ -163,6 +166,8 @@ def check_arguments(model: Any, y: Any, callbacks: Any, seed: Any) -> None:
         raise InputError("y is None; training needs an output for every input")
     if callable(callbacks):
         raise OptionError("callbacks must be a sequence of callables; wrap the one you gave in a list")
+    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
+        raise OptionError(f"callbacks must be a sequence of callables, got {callbacks!r}")
     if not isinstance(seed, Integral) or seed < 0:
         raise OptionError(f"seed must be a whole number >= 0, got {seed!r}")
 
@@ -175,8 +180,16 @@ def read_checkpoint(checkpoint: Any) -> tuple[str | Path | None, float]:
             raise OptionError(f"checkpoint must be a path, or a path and a number of seconds >= 0, got {checkpoint!r}")
         path, every = checkpoint
     if path is not None:
-        snapshots.check_folder(path)
+        snapshots.check_target(path)
     return path, float(every)
+
+
+def save_or_warn(problem: DualProblem, path: str | Path) -> None:
+    """A checkpoint that cannot be written must not cost what was computed."""
+    try:
+        problem.save(path)
+    except (OSError, InputError) as error:
+        warnings.warn(f"the checkpoint {path} was not written: {error}", RuntimeWarning, stacklevel=2)
 
 
 def is_number(value: Any) -> bool:
@@ -208,6 +221,7 @@ def make_result(
     certified = certificate.gap_bound <= max(certificate.gap, run.gap_target)
     if certified and certificate.gap_bound > certificate.gap:  # a heuristic oracle, but its upper bound closes the gap
         certificate = certificate._replace(primal=certificate.dual + certificate.gap_bound, gap=certificate.gap_bound)
+        run.rows[-1] |= {"primal": certificate.primal, "gap": certificate.gap}
     snapshot = problem.snapshot() if snapshot is None else snapshot
     return Result(
         w=outcome.w,
@@ -232,8 +246,9 @@ def partial_result(problem: DualProblem, run: Run, solver: Solver) -> Result | N
     """What had been reached when an oracle failed: the weights without a certificate of their own."""
     if not run.rows:
         return None
-    w, nan = (problem.state.w if problem.point is None else problem.point).copy(), float("nan")
-    outcome = Outcome(w, Certificate(nan, problem.dual_value(), nan, nan), run.rows[-1]["passes"])
+    nan, passes = float("nan"), max(run.rows[-1]["passes"], run.calls / len(problem.blocks))
+    w = problem.state.w.copy() if run.weights is None else run.weights()
+    outcome = Outcome(w, Certificate(nan, problem.dual_value(), nan, nan), passes)
     result = make_result(outcome, problem, run, solver)
     result.certified, result.status = False, "interrupted"
     return result

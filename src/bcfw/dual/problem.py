@@ -105,6 +105,8 @@ class DualProblem:
         #: Whether no step has been taken and no state restored.
         self.untouched = True
         self._hash: str | None = None
+        self._fingerprint = model.fingerprint(self.data)  # now: oracles may change the model's attributes
+        self._first_hinges: np.ndarray | None = None
         self.tally = np.zeros(TALLY_SIZE)
         self.oracle_calls = 0
         self._works = [model.make_work(self.data) for _ in range(n_jobs)]
@@ -119,7 +121,10 @@ class DualProblem:
         needed = join_bounds(self.model.dim, self.model.bounds())
         if needed is not None:
             zero = np.clip(zero, *needed)
-        return float(self.state.weight @ self._hinges(self._aside(zero), self.blocks, self._works)[0])
+        hinges = self._hinges(self._aside(zero), self.blocks, self._works)
+        if self.untouched and np.array_equal(zero, self.state.w):
+            self._first_hinges = hinges
+        return float(self.state.weight @ hinges[0])
 
     @property
     def work(self) -> Any:
@@ -243,7 +248,11 @@ class DualProblem:
         return certificate
 
     def _certify_state(self) -> Certificate:
-        hinges = self._hinges(self.state, self.blocks, self._works)
+        if self.untouched and self._first_hinges is not None:  # P(0) has asked the oracle here
+            hinges = self._first_hinges
+            self.state.gap[:] = self.state.weight * hinges[0]
+        else:
+            hinges = self._hinges(self.state, self.blocks, self._works)
         return self.weigh(self.v, float(self.state.ell.sum()), hinges)
 
     def certify(self, v: np.ndarray, ell: float) -> Certificate:
@@ -316,6 +325,12 @@ class DualProblem:
     def not_maximal(self, i: int, gap: float | None = None) -> OracleError:
         """The error for a block whose oracle returned less than the block's current average."""
         gap = self.state.gap[i] if gap is None else gap
+        if not np.isfinite(gap):
+            return OracleError(
+                f"example {i}: the values of its outputs are too large to be computed (block gap {gap}); scale the "
+                "features, or choose another lam or other bounds",
+                int(i),
+            )
         return OracleError(
             f"example {i}: the oracle's output has a smaller value than labelings it returned before (block gap "
             f"{gap:.3g} < 0), so it is not maximal; bcfw.check_model helps to find out why",
@@ -407,7 +422,9 @@ class DualProblem:
                 )
         same_data = str(snapshot["data"]) == self._data_hash()
         if not same_data and not self.model.in_part_space:
-            raise InputError(f"warm_start belongs to other data; {expected['model']} can only continue on the same")
+            raise InputError(
+                f"warm_start belongs to other data or options; {expected['model']} can only continue on the same"
+            )
         n_arrays = sum(key.startswith("mu_") for key in snapshot)
         mu = self.model.import_mu(self.data, [snapshot[f"mu_{j}"] for j in range(n_arrays)])
         self.state = self.state._replace(mu=tuple(mu))
@@ -429,7 +446,7 @@ class DualProblem:
 
     def _data_hash(self) -> str:
         if self._hash is None:
-            digest = hashlib.sha256()
+            digest = hashlib.sha256(self._fingerprint.encode())
             for array in self.model.data_arrays(self.data):
                 digest.update(repr((array.dtype.str, array.shape)).encode())
                 digest.update(np.ascontiguousarray(array).data)
@@ -454,6 +471,8 @@ def block_weights(sample_weight: Any, n: int) -> np.ndarray:
     bad = np.flatnonzero(~(np.isfinite(s) & (s >= 0)))
     if len(bad):
         raise InputError(f"sample_weight of example {bad[0]} is {s[bad[0]]}; weights must be finite and >= 0")
+    if not np.isfinite(s.sum()):
+        raise InputError("the sum of sample_weight is too large for a floating-point number; divide the weights")
     if s.sum() == 0:
         raise InputError("sample_weight is zero for every example; give at least one a positive weight")
     return s / s.sum()

@@ -144,6 +144,14 @@ class Model:
         """Arrays that tell the packed data from others."""
         return data.vectors.stack(data.truths)
 
+    def fingerprint(self, data: Any) -> str:
+        """Hash of what loss, features and oracle depend on besides :meth:`data_arrays`: attributes, inputs, outputs.
+
+        A state is only taken over where it is the same. Write your own if the model changes attributes that do not
+        matter, such as a cache that its copies share.
+        """
+        return content_hash(*vars(self).items(), data.X, data.y)
+
     def import_mu(self, data: Any, arrays: list[np.ndarray]) -> tuple[Any, ...]:
         """Inverse of :meth:`export_mu`."""
         return data.vectors.unstack(arrays[1:]), np.array(arrays[0])
@@ -160,6 +168,9 @@ class KernelModel(Model):
 
     def data_arrays(self, data: Any) -> list[np.ndarray]:
         return [np.asarray(field) for field in data]
+
+    def fingerprint(self, data: Any) -> str:
+        return "" if self.in_part_space else content_hash(*vars(self).items())
 
     def make_labelings(self, data: Any, slots: int = 1) -> np.ndarray:
         lengths = np.diff(data.y_off)
@@ -268,3 +279,16 @@ class CompiledModel(KernelModel):
 def _one_features(data_fields: Any, y: np.ndarray, out: np.ndarray) -> None:
     """Template: features of one labeling of the only packed example."""
     add_features(Data(*data_fields), 0, y, 1.0, out)
+
+
+def content_hash(*parts: Any) -> str:
+    """Hash of the parts' content; what cannot be pickled counts by its type."""
+    import joblib
+
+    def one(part: Any) -> str:
+        try:
+            return str(joblib.hash(part))
+        except Exception:
+            return type(part).__qualname__
+
+    return " ".join(map(one, parts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bcfw.dual import DualProblem
+from bcfw.dual import Certificate, DualProblem
 from bcfw.run import Run
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.batch_passes import batch_oracle_pass, batch_step_pass
@@ -26,7 +26,12 @@ class BatchFW(Solver):
     def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
         passes = 0
         n = problem.n_blocks
-        problem.point = None
+        if problem.point is not None:  # where an earlier run ended may be good enough
+            w, certificate = problem.point.copy(), problem.certify_primal(problem.point)
+            self._record(problem, run, passes, certificate)
+            if run.status is not None:
+                return Outcome(w, certificate, passes)
+            problem.point = None
         labelings = problem.model.make_labelings(problem.data)
         while True:
             hinges, losses, toward = np.zeros((2, n)), np.zeros(n), np.zeros(problem.model.dim)
@@ -34,7 +39,7 @@ class BatchFW(Solver):
             problem.oracle_calls += len(problem.blocks)
             v = problem.v
             certificate = problem.weigh(v, float(problem.state.ell.sum()), hinges)
-            run.record(passes=passes, oracle_calls=problem.oracle_calls, **certificate._asdict())
+            self._record(problem, run, passes, certificate)
             run.check_limits(passes)
             if run.status is not None:
                 return Outcome(problem.state.w.copy(), certificate, passes)
@@ -47,3 +52,12 @@ class BatchFW(Solver):
             problem.v = v + gamma * toward
             passes += 1
             run.after_pass(passes, problem.state.w.copy)
+
+    def _record(self, problem: DualProblem, run: Run, passes: int, certificate: Certificate) -> None:
+        run.record(
+            passes=passes,
+            oracle_calls=problem.oracle_calls,
+            store_passes=0.0,
+            labelings=0.0,
+            **certificate._asdict(),
+        )

@@ -81,6 +81,9 @@ class BCFW(Solver):
             raise OptionError("BCFW: averaging=True does not go with sampling='max-gap'; use 'gap'")
         if self.step in ("fw", "away") and self.away_corner != "value":
             raise OptionError(f"BCFW: away_corner='gain' does not go with step={self.step!r}; use 'pairwise' or 'best'")
+        for option in ("cache_F", "cache_nu"):
+            self.only_with(option, self.cache is not None, "cache='gap'")
+        self.only_with("max_labelings", self.uses_store, "cache='gap' or a step other than 'fw'")
         if self.max_labelings < 2:
             raise OptionError("BCFW: max_labelings must be at least 2, the truth and one more")
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bcfw.dual import Certificate, DualProblem
 from bcfw.kernels.trees import NO_TREE, SCALE, make_tree
-from bcfw.records import AVERAGED_STEPS, CACHE_FIRST, CALLS, GAIN, STORE_ONLY, TRACK_SIZE, Corners
+from bcfw.records import AVERAGED_STEPS, CACHE_FIRST, CALLS, GAIN, ORACLE, STORE_ONLY, TRACK_SIZE, Corners
 from bcfw.run import Run
 from bcfw.selection import SAMPLINGS, Sampling
 from bcfw.solvers.base import Outcome
@@ -51,7 +51,8 @@ class Loop:
         self.rule = problem.rule(decay_blocks, tracks, short)
         problem.tally[AVERAGED_STEPS:] = 0.0
         self.by_gap = by_gap
-        self.chunk = 1
+        self.chunks = {ORACLE: 1, CACHE_FIRST: 1, STORE_ONLY: 1}
+        run.weights = self.weights
         self.timings: list[tuple[int, float]] = []
         self.certificate: Certificate | None = None
         self.last_gap = problem.worst_loss
@@ -82,20 +83,22 @@ class Loop:
         problem.point = None
         self.certificate = None
         self.timings = []
+        source = ORACLE if corners is None else corners.source
         position = 0
         while position < len(order) and run.status is None:
             allowed = np.ceil(run.max_passes * len(problem.blocks)) - self.run.calls
-            part = order[position : position + int(min(self.chunk, max(1, allowed)))]
+            part = order[position : position + int(min(self.chunks[source], max(1, allowed)))]
             before = time.perf_counter()
             self._visit(part, tree, corners, track)
             taken = time.perf_counter() - before
             if taken < CALL_SECONDS / 2:
-                self.chunk = min(2 * self.chunk, len(order))
+                self.chunks[source] = min(2 * self.chunks[source], len(order))
+            elif taken > 2 * CALL_SECONDS:
+                self.chunks[source] = max(1, self.chunks[source] // 2)
             self.timings.append((len(part), taken))
             position += len(part)
-            if corners is not None:
-                run.cached_visits += len(part) * int(corners.source == CACHE_FIRST)
-                run.store_visits += len(part) * int(corners.source == STORE_ONLY)
+            run.cached_visits += len(part) * int(source == CACHE_FIRST)
+            run.store_visits += len(part) * int(source == STORE_ONLY)
             if position < len(order):
                 run.check_limits(self.effort)
         return float(problem.tally[GAIN])
@@ -193,4 +196,5 @@ class Loop:
         if len(self.rule.averages):
             last = Outcome(self.problem.state.w.copy(), self.problem.certificate(), self.passes)
             outcome = outcome._replace(last=last)
+            self.problem.point = outcome.w.copy()
         return outcome

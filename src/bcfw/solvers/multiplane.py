@@ -79,6 +79,8 @@ class MultiPlane(Solver):
             raise OptionError("MultiPlane: averaging=True does not go with sampling='max-gap'; use 'gap'")
         if self.acceleration and self.averaging:
             raise OptionError("MultiPlane: averaging=True does not go with acceleration; leave one of them out")
+        counts = self.clock == "count" and self.passes == "auto"
+        self.only_with("store_cost", counts, "clock='count' and passes='auto'")
         if self.max_labelings < 2:
             raise OptionError("MultiPlane: max_labelings must be at least 2, the truth and one more")
 
@@ -94,7 +96,8 @@ class MultiPlane(Solver):
 
     def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
         loop = Loop(problem, run, tracks=2 * int(self.averaging), by_gap=SAMPLINGS[self.sampling].by_gap)
-        loop.certify()
+        if not run.rows:  # else another solver has begun
+            loop.certify()
         outer = Acceleration(loop, float(self.acceleration)) if self.acceleration else None
         for number in itertools.count(1):
             run.check_limits(loop.effort)
