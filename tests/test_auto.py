@@ -66,6 +66,25 @@ def test_an_interruption_is_not_taken_for_a_costly_oracle(clock, call):
     assert chosen(clock, 0.001).solver.store_cost == 0.2
 
 
+@pytest.mark.parametrize("solver", [MultiPlane(passes=20, clock="count"), BCFW(step="pairwise")], ids=repr)
+def test_limits_act_within_a_pass_of_a_costly_oracle(clock, solver):
+    """One call takes a second, P(0) and the first pass n each; the limit lies in the middle of the second pass."""
+    n = len(CASES["dense-features"].y)
+    model = Counted(CASES["dense-features"].model.K, CASES["dense-features"].model.cost)
+    model.clock = clock
+    case = CASES["dense-features"]
+    with pytest.warns(bcfw.ConvergenceWarning, match="max_seconds"):
+        result = bcfw.train(model, case.X, case.y, lam=case.lam, tol=0.0, solver=solver, max_seconds=2.5 * n)
+    assert 1.0 < result.n_passes < 2.0
+
+
+def test_the_first_certificate_costs_one_pass(clock):
+    n = len(CASES["dense-features"].y)
+    result = chosen(clock, 0.001)
+    assert result.history["oracle_calls"][0] == n
+    assert result.n_oracle_calls == clock["calls"]
+
+
 def test_a_small_problem_begins_with_plain_steps(monkeypatch):
     case = CASES["chain-cost"]
     result = case.train(tol=0.01)

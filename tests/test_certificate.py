@@ -418,7 +418,7 @@ FAULTS = [
 @pytest.mark.parametrize("example", [0, 4])
 @pytest.mark.parametrize(("kind", "message"), FAULTS, ids=[kind.__name__ for kind, _ in FAULTS])
 def test_faulty_oracle_is_an_error_that_names_the_example(kind, message, example, n_jobs, solver):
-    """Two start-up certificates and three passes go well; what was reached comes with the error."""
+    """The first certificate and a few passes go well; what was reached comes with the error."""
     n = len(CASES["dense-features"].y)
     case = own_model(kind, example, 5 * n)
     with pytest.raises(bcfw.OracleError, match=rf"(?s)example {example}\b.*{message}") as caught:

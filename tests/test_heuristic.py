@@ -40,6 +40,16 @@ class Bounded(Greedy):
         return w @ self.features(x, best) + self.loss(y_true, best) + self.slack
 
 
+@pytest.mark.parametrize(
+    ("gap", "bound", "status"),
+    [(0.9, 0.9, "converged"), (0.9, np.inf, "converged"), (0.9, 1.1, None), (0.05, 1.1, "converged"), (1.1, 1.1, None)],
+)
+def test_a_bound_is_waited_for_unless_the_estimate_is_far_below(gap, bound, status):
+    run = bcfw.run.Run(1.0, 100)
+    run.record(passes=1.0, primal=2.0, dual=2.0 - gap, gap=gap, gap_bound=bound)
+    assert run.status == status
+
+
 def heuristic(kind, **attributes):
     model = kind(CASE.model.K, CASE.model.cost)
     vars(model).update(attributes)

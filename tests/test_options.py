@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import bcfw
 from bcfw.models import Chain, Multiclass
-from bcfw.solvers import BCFW, SOLVERS, BatchFW
+from bcfw.solvers import BCFW, SOLVERS, BatchFW, MultiPlane
 from problems import CASES, Bits, Pairs
 
 X2, Y2 = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 0.0]]), [0, 1, 1, 0]
@@ -57,10 +57,16 @@ def test_contradicting_options():
         ({"step_size": "decay"}, {"sampling": "gap"}),
         ({"averaging": True}, {"sampling": "max-gap"}),
         ({"away_corner": "gain"}, {"step": "away"}),
+        ({"cache_F": 0.5}, {"cache": None}),
+        ({"cache_nu": 0.5}, {"cache": None}),
+        ({"max_labelings": 7}, {"cache": None}),
     ):
         (one,), (other,) = first, second
         with pytest.raises(bcfw.OptionError, match=f"{one}.*{other}|{other}.*{one}"):
             BCFW(**first, **second)
+    for options in ({}, {"clock": "count", "passes": 3}):
+        with pytest.raises(bcfw.OptionError, match="store_cost is only read with clock='count' and passes='auto'"):
+            MultiPlane(store_cost=3.0, **options)
 
 
 def test_options_are_keyword_only():
@@ -84,6 +90,8 @@ def test_lam_must_be_positive(value):
         *({"bounds": value} for value in ((0, 1, 2), np.zeros((2, 4)), "free", (1, 0), ("low", 1))),
         *({"solver": value} for value in (None, 3, "newton")),
         *({"warm_start": value} for value in (3, {"w": 1})),
+        *({"checkpoint": value} for value in ("", 123, ("", 1.0))),
+        *({"callbacks": value} for value in (None, [1], print)),
     ],
     ids=str,
 )
@@ -121,6 +129,7 @@ def test_solver_by_name(name):
         ([1, 1, np.nan, 1], "example 2"),
         ([1, 1, 1, np.inf], "example 3"),
         ([0, 0, 0, 0], "zero"),
+        ([1e308] * 4, "too large"),
         (["a", "b", "c", "d"], "number"),
     ],
 )
@@ -159,8 +168,11 @@ def test_result_without_a_state():
 
 def test_file_that_is_no_checkpoint(tmp_path):
     (tmp_path / "text.npz").write_text("hello")
+    (tmp_path / "empty.npz").write_bytes(b"")
     np.savez(tmp_path / "other.npz", a=1)
-    for name in ("text.npz", "other.npz", "missing.npz"):
+    np.savez(tmp_path / "foreign.npz", version=1, a=1)
+    np.save(tmp_path / "array.npy", np.ones(3))
+    for name in ("text.npz", "empty.npz", "other.npz", "foreign.npz", "array.npy", "missing.npz"):
         with pytest.raises(bcfw.InputError, match=re.escape(name)):
             bcfw.train(Multiclass(), X2, Y2, warm_start=tmp_path / name)
 
@@ -174,14 +186,14 @@ def test_checkpoint_of_a_newer_version(tmp_path):
         bcfw.train(Multiclass(), X2, Y2, warm_start=path)
 
 
-def test_checkpoint_without_a_folder_fails_before_training(tmp_path):
-    """Not after hours of work whose result would be lost."""
+def test_checkpoint_that_cannot_be_written_fails_before_training(tmp_path):
+    """Not after hours of work."""
     passes = []
-    with pytest.raises(bcfw.InputError, match="checkpoint"):
-        bcfw.train(
-            Multiclass(), X2, Y2, lam=1.0, tol=0.01, checkpoint=tmp_path / "no" / "a.npz", callbacks=[passes.append]
-        )
+    for path, message in ((tmp_path / "no" / "a.npz", "does not exist"), (tmp_path, "is a folder")):
+        with pytest.raises(bcfw.InputError, match=f"checkpoint.*{message}"):
+            bcfw.train(Multiclass(), X2, Y2, lam=1.0, tol=0.01, checkpoint=path, callbacks=[passes.append])
     assert passes == []
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- data --------------------------------------------------------------------------------------------------------

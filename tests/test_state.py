@@ -274,6 +274,42 @@ def test_checkpoint_is_written_during_training(tmp_path):
     assert np.all(np.diff(duals) >= -1e-12)
 
 
+def test_states_of_another_python_model_or_other_inputs_are_refused():
+    base = CASES["dense-features"]
+    first = base.few_passes(2, solver="bcfw")
+    X = [x.copy() for x in base.X]
+    X[1][:] += 1.0
+    other_y = [*base.y[:-1], base.y[0]]
+    for model, inputs, outputs in (
+        (type(base.model)(base.model.K, 2.0 * base.model.cost), base.X, base.y),
+        (base.model, X, base.y),
+        (base.model, base.X, other_y),
+    ):
+        with pytest.raises(bcfw.InputError, match="other data or options"):
+            bcfw.train(model, inputs, outputs, lam=base.lam, warm_start=first)
+    same = copy.deepcopy(base.model)
+    again = bcfw.train(same, [x.copy() for x in base.X], list(base.y), lam=base.lam, warm_start=first, tol=0.5)
+    assert again.history["dual"][0] == pytest.approx(first.dual, abs=1e-12)
+
+
+class Counting(Pairs):
+    """An oracle that counts its calls in an attribute."""
+
+    calls = 0
+
+    def oracle(self, w, x, y_true=None):
+        self.calls += 1
+        return super().oracle(w, x, y_true)
+
+
+def test_attributes_that_the_oracle_changes_do_not_matter():
+    base = CASES["dense-features"]
+    case = dataclasses.replace(base, model=Counting(base.model.K, base.model.cost))
+    first = case.few_passes(2, solver="bcfw")
+    assert first.model.calls > 0
+    assert case.few_passes(1, solver="bcfw", warm_start=first).history["dual"][0] == pytest.approx(first.dual)
+
+
 class Exhausted(Pairs):
     """An oracle that fails after a number of calls."""
 
@@ -292,6 +328,9 @@ def test_checkpoint_survives_a_failing_oracle(tmp_path):
     case = Case("exhausted", model, base.X, base.y, base.outputs, base.phi, base.delta, base.lam)
     with pytest.raises(bcfw.OracleError) as caught:
         case.train(tol=1e-9, checkpoint=path, solver="bcfw")
+    n = len(base.y)
+    assert caught.value.result.n_passes == pytest.approx((30 - n) / n)  # the first n calls gave P(0)
+    assert pickle.loads(pickle.dumps(caught.value)).example == caught.value.example
     Exhausted.calls = -(10**9)
     for source in (path, caught.value.result):
         resumed = case.few_passes(1, warm_start=source)

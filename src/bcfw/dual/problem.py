@@ -471,7 +471,7 @@ def block_weights(sample_weight: Any, n: int) -> np.ndarray:
     bad = np.flatnonzero(~(np.isfinite(s) & (s >= 0)))
     if len(bad):
         raise InputError(f"sample_weight of example {bad[0]} is {s[bad[0]]}; weights must be finite and >= 0")
-    if not np.isfinite(s.sum()):
+    if s.max(initial=0.0) > np.finfo(np.float64).max / n:
         raise InputError("the sum of sample_weight is too large for a floating-point number; divide the weights")
     if s.sum() == 0:
         raise InputError("sample_weight is zero for every example; give at least one a positive weight")
