@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import pickle
 
+import numba
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import bcfw
 from bcfw.progress import Progress, fraction_done, seconds_left
@@ -62,6 +65,31 @@ def test_one_display_serves_several_runs():
     for _ in range(2):
         bcfw.train(bcfw.models.Multiclass(), X, Y, lam=0.1, callbacks=[show])
     assert show.file.getvalue().count("pass 1:") == 2
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_compiling_is_announced_once_and_only_during_the_run(live):
+    show = Progress(live=live, file=Terminal())
+    show.start()
+    for step in (1, 2):
+        numba.njit(lambda x, step=step: x + step)(1)
+        show(info())
+    show.finish(None)
+    numba.njit(lambda x: x + 3)(1)
+    assert show.file.getvalue().count("compiling") == 1
+
+
+def test_the_display_can_be_cloned_and_pickled():
+    svm = clone(bcfw.MulticlassSVM(callbacks=[Progress()])).fit(X, Y)
+    assert pickle.loads(pickle.dumps(svm)).predict(X).shape == (4,)
+
+
+def test_bad_data_close_the_display():
+    show = Progress(live=True, file=Terminal())
+    with pytest.raises(bcfw.InputError):
+        bcfw.train(bcfw.models.Multiclass(), X, Y[:2], callbacks=[show])
+    numba.njit(lambda x: x + 1)(1)
+    assert show.file.getvalue() == ""
 
 
 def test_the_display_is_closed_after_an_error():

@@ -5,12 +5,14 @@ Any run can use it: ``train(..., verbose=1)``, or ``callbacks=[bcfw.Progress()]`
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 import time
 from typing import IO, Any
 
 from bcfw.errors import OptionError
+from bcfw.kernels.compiling import when_compiling
 from bcfw.run import Callback, Info, Result
 
 #: Seconds between two lines of the plain display.
@@ -39,6 +41,7 @@ class Progress:
     >>> import sys, numpy as np, bcfw
     >>> show = bcfw.Progress(live=False, file=sys.stdout)
     >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0]]), [0, 1]
+    >>> result = bcfw.train(bcfw.models.Multiclass(), X, y)  # compiles, if need be
     >>> result = bcfw.train(bcfw.models.Multiclass(), X, y, callbacks=[show])  # doctest: +ELLIPSIS
     pass ...
     converged after ... passes ...: primal ..., dual ..., gap ... (certified)
@@ -49,6 +52,11 @@ class Progress:
         self.file = file
         self._bar: Any = None
         self._printed = -math.inf
+        self._watching = contextlib.ExitStack()
+
+    def start(self) -> None:
+        """Before the run: if something has to be compiled, say why nothing else happens for a while."""
+        self._watching.enter_context(when_compiling(self._say_compiling))
 
     def __call__(self, info: Info) -> None:
         """Show the state after a pass."""
@@ -62,12 +70,20 @@ class Progress:
 
     def finish(self, result: Result | None) -> None:
         """Close the display; after a successful run also say what was certified."""
+        self._watching.close()
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
         if result is not None:
             print(summary(result), file=self._file, flush=True)
         self._printed = -math.inf
+
+    def _say_compiling(self) -> None:
+        text = "compiling: the first use of a model and a solver on this machine takes some seconds"
+        if self._bar is None:
+            print(text, file=self._file, flush=True)
+        else:
+            self._bar.console.print(text)
 
     @property
     def _file(self) -> IO[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import Any
@@ -94,6 +95,22 @@ class Info:
 
 
 Callback = Callable[[Info], Any]
+
+
+@contextlib.contextmanager
+def announced(callbacks: Sequence[Callback]) -> Iterator[Callable[[Result], None]]:
+    """Call the methods ``start()`` and ``finish(result)`` of the callbacks that have them, around a run.
+
+    The result is what was given to the function that the context yields; None if it was not called: the run failed.
+    """
+    results: list[Result] = []
+    for callback in callbacks:
+        getattr(callback, "start", lambda: None)()
+    try:
+        yield results.append
+    finally:
+        for callback in callbacks:
+            getattr(callback, "finish", lambda _: None)(results[-1] if results else None)
 
 
 class Interrupt:
@@ -205,13 +222,6 @@ class Run:
             answer = callback(info)
             if isinstance(answer, bool | np.bool_) and answer and self.status is None:
                 self.status = "stopped"
-
-    def finish_callbacks(self, result: Result | None) -> None:
-        """Tell callbacks that have a method ``finish(result)`` that the run is over (None: it failed)."""
-        for callback in self.callbacks:
-            finish = getattr(callback, "finish", None)
-            if finish is not None:
-                finish(result)
 
     def history(self) -> dict[str, np.ndarray]:
         """The recorded rows as arrays of equal length."""

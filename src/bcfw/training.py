@@ -15,7 +15,7 @@ from bcfw.dual import Certificate, DualProblem, block_weights, snapshots
 from bcfw.errors import InputError, OptionError, OracleError, nearest
 from bcfw.models import Model
 from bcfw.progress import progress_callbacks
-from bcfw.run import Callback, Result, Run
+from bcfw.run import Callback, Result, Run, announced
 from bcfw.solvers import SOLVERS, Solver
 from bcfw.solvers.base import Outcome
 
@@ -68,8 +68,8 @@ def train(
     sample_weight : (n,) array or None
         Non-negative weights; an integer weight equals repetition.
     callbacks : sequence of callables
-        Each is called with an :class:`bcfw.run.Info` after every pass; True stops. A callback's method
-        ``finish(result)``, if it has one, is called at the end.
+        Each is called with an :class:`bcfw.run.Info` after every pass; True stops. A callback's methods ``start()`` and
+        ``finish(result)``, if it has them, are called before and after the run (with None, if it failed).
     seed : int
         Makes the run reproducible, except where a solver reads the clock: "auto" with a Python model or a costly
         oracle (give the result's ``solver`` instead), and ``MultiPlane(clock="wall")``.
@@ -100,28 +100,28 @@ def train(
     chosen = find_solver(solver)
     check_arguments(model, y, callbacks, seed)
     check_numbers(lam, tol, max_passes, max_seconds)
-    display = progress_callbacks(verbose)
     path, every = read_checkpoint(checkpoint)
-    bound = bind(model, X, y, sample_weight)
-    problem = DualProblem(bound, X, y, float(lam), sample_weight, thread_count(n_jobs), bounds)
-    if warm_start is not None:
-        problem.restore(read_warm_start(warm_start))
-    chosen.prepare(problem)
-    autosave = None if path is None else (every, lambda: save_or_warn(problem, path))
-    run = Run(0.0, max_passes, max_seconds, (*callbacks, *display), autosave)
-    run.gap_target = tol * problem.worst_loss
-    result = None
-    try:
-        with run.interrupt:
-            outcome = chosen.solve(problem, run, np.random.default_rng(seed))
-        result = make_result(outcome, problem, run, chosen)
-    except OracleError as error:
-        error.result = partial_result(problem, run, chosen)
-        raise
-    finally:
-        if path is not None and not problem.untouched:
-            save_or_warn(problem, path)
-        run.finish_callbacks(result)
+    everyone = (*callbacks, *progress_callbacks(verbose))
+    with announced(everyone) as ended:
+        bound = bind(model, X, y, sample_weight)
+        problem = DualProblem(bound, X, y, float(lam), sample_weight, thread_count(n_jobs), bounds)
+        if warm_start is not None:
+            problem.restore(read_warm_start(warm_start))
+        chosen.prepare(problem)
+        autosave = None if path is None else (every, lambda: save_or_warn(problem, path))
+        run = Run(0.0, max_passes, max_seconds, everyone, autosave)
+        run.gap_target = tol * problem.worst_loss
+        try:
+            with run.interrupt:
+                outcome = chosen.solve(problem, run, np.random.default_rng(seed))
+            result = make_result(outcome, problem, run, chosen)
+        except OracleError as error:
+            error.result = partial_result(problem, run, chosen)
+            raise
+        finally:
+            if path is not None and not problem.untouched:
+                save_or_warn(problem, path)
+        ended(result)
     run.warn_unless_converged(result.gap)
     return result
 
