@@ -30,9 +30,7 @@ import numpy as np
 import bcfw
 from bcfw.report.plots import PlotUnavailableError, figure
 from bcfw.solvers import BCFW, MultiPlane
-from variants import History, Table, train
-
-TARGETS = (0.1, 0.01, 0.001)
+from variants import TARGETS, History, Table, train
 
 #: The target of the verdicts, the largest share of BCFW's exact calls, and the longest time relative to the best one.
 VERDICT_TARGET, CALL_SHARE, TIME_RATIO = 0.01, 1 / 3, 1.3

@@ -168,8 +168,8 @@ class Run:
         self.calls = 0
         self.cached_visits = 0
         self.store_visits = 0
-        #: The weights that would be returned now, once a solver has said how to get them.
-        self.weights: Callable[[], np.ndarray] | None = None
+        #: A copy of the weights that would be returned now; the solver says how to get them.
+        self.weights: Callable[[], np.ndarray]
         self._start = time.perf_counter()
         self._saved = self._start
 
@@ -200,7 +200,7 @@ class Run:
         elif passes >= self.max_passes:
             self.status = "max_passes"
 
-    def after_pass(self, passes: float, weights: Callable[[], np.ndarray]) -> None:
+    def after_pass(self, passes: float) -> None:
         """Call the callbacks and save if it is time."""
         if self.autosave is not None and time.perf_counter() - self._saved >= self.autosave[0]:
             self.autosave[1]()
@@ -216,7 +216,7 @@ class Run:
             gap_target=self.gap_target,
             max_passes=self.max_passes,
             max_seconds=self.max_seconds,
-            weights=weights,
+            weights=self.weights,
         )
         for callback in self.callbacks:
             answer = callback(info)

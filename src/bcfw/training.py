@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.dual import Certificate, DualProblem, block_weights, snapshots
+from bcfw.dual import Certificate, DualProblem, read_sample_weight, snapshots
 from bcfw.errors import InputError, OptionError, OracleError, nearest
 from bcfw.models import Model
 from bcfw.progress import progress_callbacks
@@ -153,9 +153,8 @@ def bind(model: Model, X: Any, y: Any, sample_weight: Any) -> Model:
     """The model with everything set that the data, and where it matters their weights, determine."""
     if sample_weight is None or not model.binds_weights:
         return model.bind(X, y)
-    block_weights(sample_weight, len(y))  # checks them
     binding: Any = model.bind
-    return binding(X, y, np.array(sample_weight, dtype=np.float64))
+    return binding(X, y, read_sample_weight(sample_weight, len(y)))
 
 
 def check_arguments(model: Any, y: Any, callbacks: Any, seed: Any) -> None:
@@ -174,11 +173,11 @@ def check_arguments(model: Any, y: Any, callbacks: Any, seed: Any) -> None:
 
 def read_checkpoint(checkpoint: Any) -> tuple[str | Path | None, float]:
     """Where and how often to save; the folder must exist before hours of work depend on it."""
-    path, every = checkpoint, CHECKPOINT_SECONDS
-    if isinstance(checkpoint, tuple):
-        if len(checkpoint) != 2 or not is_number(checkpoint[1]) or not checkpoint[1] >= 0:
-            raise OptionError(f"checkpoint must be a path, or a path and a number of seconds >= 0, got {checkpoint!r}")
-        path, every = checkpoint
+    pair = isinstance(checkpoint, tuple) and len(checkpoint) == 2
+    path, every = checkpoint if pair else (checkpoint, CHECKPOINT_SECONDS)
+    is_path = path is None or (isinstance(path, str | Path) and str(path))
+    if not is_path or not is_number(every) or not every >= 0:
+        raise OptionError(f"checkpoint must be a path, or a path and a number of seconds >= 0, got {checkpoint!r}")
     if path is not None:
         snapshots.check_target(path)
     return path, float(every)
@@ -247,8 +246,7 @@ def partial_result(problem: DualProblem, run: Run, solver: Solver) -> Result | N
     if not run.rows:
         return None
     nan, passes = float("nan"), max(run.rows[-1]["passes"], run.calls / len(problem.blocks))
-    w = problem.state.w.copy() if run.weights is None else run.weights()
-    outcome = Outcome(w, Certificate(nan, problem.dual_value(), nan, nan), passes)
+    outcome = Outcome(run.weights(), Certificate(nan, problem.dual_value(), nan, nan), passes)
     result = make_result(outcome, problem, run, solver)
     result.certified, result.status = False, "interrupted"
     return result

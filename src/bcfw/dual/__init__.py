@@ -1,5 +1,5 @@
 """The dual problem: block state, gaps and certificate, change of lam, audit, save and restore."""
 
-from bcfw.dual.problem import Certificate, DualProblem, block_weights
+from bcfw.dual.problem import Certificate, DualProblem, read_sample_weight
 
-__all__ = ["Certificate", "DualProblem", "block_weights"]
+__all__ = ["Certificate", "DualProblem", "read_sample_weight"]

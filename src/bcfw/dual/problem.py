@@ -458,10 +458,10 @@ class DualProblem:
         snapshots.write(path, self.snapshot())
 
 
-def block_weights(sample_weight: Any, n: int) -> np.ndarray:
-    """``c_i = s_i / sum_j s_j``; 1/n for None."""
+def read_sample_weight(sample_weight: Any, n: int) -> np.ndarray | None:
+    """(n,) float64 weights, checked; None as it is."""
     if sample_weight is None:
-        return np.full(n, 1.0 / n)
+        return None
     try:
         s = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -475,4 +475,10 @@ def block_weights(sample_weight: Any, n: int) -> np.ndarray:
         raise InputError("the sum of sample_weight is too large for a floating-point number; divide the weights")
     if s.sum() == 0:
         raise InputError("sample_weight is zero for every example; give at least one a positive weight")
-    return s / s.sum()
+    return s
+
+
+def block_weights(sample_weight: Any, n: int) -> np.ndarray:
+    """``c_i = s_i / sum_j s_j``; 1/n for None."""
+    s = read_sample_weight(sample_weight, n)
+    return np.full(n, 1.0 / n) if s is None else s / s.sum()

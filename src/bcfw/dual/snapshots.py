@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.errors import InputError, OptionError
+from bcfw.errors import InputError
 
 #: Version of the layout; a reader refuses a newer one.
 VERSION = 1
@@ -20,10 +20,8 @@ VERSION = 1
 KEYS = ("model", "dim", "data", "lam", "steps", "weight", "w", "ell")
 
 
-def check_target(path: Any) -> None:
+def check_target(path: str | Path) -> None:
     """Raise before training if a checkpoint cannot be written there."""
-    if not isinstance(path, str | Path) or not str(path):
-        raise OptionError(f"checkpoint must be a path, or a path and a number of seconds >= 0, got {path!r}")
     target = Path(path).absolute()
     if not target.parent.is_dir():
         raise InputError(f"checkpoint: the folder {target.parent} does not exist; make it first")

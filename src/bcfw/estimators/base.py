@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from bcfw.dual import block_weights
+from bcfw.dual import read_sample_weight
 from bcfw.errors import InputError, OptionError
 from bcfw.estimators.features import with_constant
 from bcfw.estimators.labels import UNSEEN, class_weights, require_two_classes
@@ -242,14 +242,6 @@ def seed_of(random_state: Any) -> int:
             raise OptionError(f"random_state must be a whole number >= 0, got {random_state}")
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-
-def read_sample_weight(sample_weight: Any, n: int) -> np.ndarray | None:
-    """(n,) float64 weights, checked as the core checks them."""
-    if sample_weight is None:
-        return None
-    block_weights(sample_weight, n)
-    return np.array(sample_weight, dtype=np.float64)
 
 
 def read_choice(owner: str, option: str, value: Any, known: Sequence[str]) -> None:

@@ -99,7 +99,7 @@ class Auto(Solver):
         first = MultiPlane()
         exact = self._visit_seconds(loop, rng, first.corners(ORACLE, 1))
         store = min(self._visit_seconds(loop, rng, first.corners(STORE_ONLY, 1)) for _ in range(3))
-        run.after_pass(loop.passes, loop.weights)
+        run.after_pass(loop.passes)
         if exact * len(problem.blocks) < SMALL_PASS:
             return USUAL_STORE_COST  # too short to measure; the seed alone shall decide
         return store / exact

@@ -25,6 +25,7 @@ class BatchFW(Solver):
 
     def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
         passes = 0
+        run.weights = lambda: problem.state.w.copy()
         n = problem.n_blocks
         if problem.point is not None:  # where an earlier run ended may be good enough
             w, certificate = problem.point.copy(), problem.certify_primal(problem.point)
@@ -51,7 +52,7 @@ class BatchFW(Solver):
             problem.sweep(batch_step_pass, problem.blocks, gamma, losses, labelings)
             problem.v = v + gamma * toward
             passes += 1
-            run.after_pass(passes, problem.state.w.copy)
+            run.after_pass(passes)
 
     def _record(self, problem: DualProblem, run: Run, passes: int, certificate: Certificate) -> None:
         run.record(

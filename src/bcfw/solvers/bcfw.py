@@ -116,7 +116,7 @@ class BCFW(Solver):
                 loop.check_stall(gain, sampling, self._corners(loop, number, source=ORACLE))
             if run.status is None and number % self.gap_every == 0:
                 loop.certify()
-            run.after_pass(loop.passes, loop.weights)
+            run.after_pass(loop.passes)
         return loop.finish()
 
     def _corners(self, loop: Loop, number: int, source: int | None = None) -> Corners | None:

@@ -110,7 +110,7 @@ class MultiPlane(Solver):
                 loop.certify()
                 if outer is not None:
                     outer.check_progress()
-            run.after_pass(loop.passes, loop.weights)
+            run.after_pass(loop.passes)
         return loop.finish()
 
     def _iteration(self, loop: Loop, rng: np.random.Generator, number: int) -> float:
