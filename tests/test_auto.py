@@ -10,6 +10,11 @@ from bcfw.solvers import BCFW, MultiPlane, auto, loop
 from problems import CASES
 
 
+@pytest.fixture(autouse=True)
+def steady_clock():
+    """None: these tests are about what is measured."""
+
+
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that only oracle calls move, one of them by a second more, and visits to the store."""
