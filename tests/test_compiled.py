@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import bcfw
+from bcfw.kernels import KernelSet
 from problems import COMPILED_CASES, interpreted, repeats_visits
 
 PACKAGE = Path(bcfw.__file__).parent
@@ -35,6 +36,32 @@ def test_compiled_runs_as_interpreted(name, solver):
         np.testing.assert_allclose(compiled.history[key], python.history[key], rtol=0, atol=1e-12)
     for a, b in zip(compiled.predict(case.X), python.predict(case.X), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+# --- what numba's own functions can do, ours can do inside of others -----------------------------------------------
+
+
+def _factorial(k):
+    return 1 if k < 2 else k * _factorial(k - 1)
+
+
+def _checked(k):
+    if k < 0:
+        raise ValueError("too small", k)
+    print("checked", k)
+    return k
+
+
+def _from_outside(k):
+    return _factorial(_checked(k))
+
+
+def test_inner_functions_recurse_print_and_raise(capfd):
+    function = KernelSet({}, allocates=True).entry(_from_outside)
+    assert function(5) == 120
+    assert capfd.readouterr().out == "checked 5\n"
+    with pytest.raises(ValueError, match=r"'too small', -1"):
+        function(-1)
 
 
 # --- the cache on disk -------------------------------------------------------------------------------------------
@@ -250,6 +277,34 @@ def test_read_only_package_falls_back_to_the_users_cache(tmp_path, warm):
     user = tmp_path / "user" / "bcfw" / "kernels"
     shutil.copytree(warm[0], user)
     assert copy.run(MULTICLASS, XDG_CACHE_HOME=str(tmp_path / "user"))["compiled"] == []
+
+
+#: Functions that call each other in a circle, kept on disk as far as that is possible.
+CIRCLE = """
+    from bcfw.kernels import KernelSet
+    import circle
+    value, gap = KernelSet({}).entry(circle.top)(7), 0.0
+""".strip()
+
+CIRCLE_MODULE = """
+def even(k):
+    return 1 if k == 0 else odd(k - 1)
+
+def odd(k):
+    return 0 if k == 0 else even(k - 1)
+
+def top(k):
+    return odd(k)
+"""
+
+
+def test_functions_in_a_circle_work_in_every_process(copy_of_package):
+    """numba would load them with the addresses of the first process and crash."""
+    (copy_of_package.home / "circle.py").write_text(CIRCLE_MODULE)
+    for _ in range(2):
+        facts = copy_of_package.run(CIRCLE)
+        assert facts["value"] == 1
+        assert facts["compiled"]
 
 
 #: A black-box model compiles only a few short functions.

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numba.core import caching
 
+from bcfw.kernels.inner import in_a_circle
 from bcfw.kernels.specialise import FASTMATH, global_names
 
 #: Modules whose functions are covered by a version number instead of a walk through their code.
@@ -146,7 +147,9 @@ class _Cache(caching.FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save; an index that cannot be read is begun anew, and a disk that cannot be written to is no error."""
+        """Save what another process can use; an index that cannot be read is begun anew, a full disk is no error."""
+        if in_a_circle(data.library):  # linked by addresses of this process
+            return
         try:
             super().save_overload(sig, data)
         except Exception:

@@ -114,6 +114,8 @@ class KernelSet:
     def _compile(self, function: types.FunctionType, from_python: bool) -> Any:
         import numba
 
+        from bcfw.kernels.inner import InnerCompiler
+
         options: dict[str, Any] = {"nogil": True, "fastmath": set(FASTMATH), "error_model": "numpy"}
         options["_nrt"] = self.allocates
         if not from_python:
@@ -121,6 +123,7 @@ class KernelSet:
             # because a call copies every field of every record, unless it is marked.
             inlined = function.__code__ not in _CALLED
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inlined}
+            options["pipeline_class"] = InnerCompiler
         decorate: Any = numba.njit(**options)
         return decorate(function)
 
