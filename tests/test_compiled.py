@@ -53,7 +53,7 @@ def _checked(k):
 
 
 def _from_outside(k):
-    return _factorial(_checked(k))
+    return _factorial(_checked(k)) + _factorial(3) - 6
 
 
 def test_inner_functions_recurse_print_and_raise(capfd):

@@ -364,6 +364,7 @@ GOOD = (np.ones((3, 2)), np.array([[0, 1], [1, 2]]), np.ones((2, 1)))
         ((GOOD[0], [[0, 1], [2, 2]], GOOD[2]), [0, 1, 1], "example 1: edge 1 joins node 2 with itself"),
         ((GOOD[0], [[0, 1, 2]], GOOD[2]), [0, 1, 1], r"example 1: edges must be an \(E, 2\) array of whole numbers"),
         ((GOOD[0], [[0.5, 1.0]], GOOD[2]), [0, 1, 1], r"example 1: edges must be an \(E, 2\) array of whole numbers"),
+        ((GOOD[0], [[0, 1], [1]], GOOD[2]), [0, 1, 1], r"example 1: edges must be an \(E, 2\) array of whole numbers"),
         ((*GOOD[:2], [[1.0], [-1.0]]), [0, 1, 1], r"example 1: edge 1 has features \[-1.0\]"),
         ((*GOOD[:2], [[np.inf], [1.0]]), [0, 1, 1], r"example 1: edge 0 has features \[inf\]"),
         ((*GOOD[:2], np.ones(2)), [0, 1, 1], r"example 1: edge features must have shape \(2, G\), got \(2,\)"),

@@ -50,6 +50,34 @@ def test_a_bound_is_waited_for_unless_the_estimate_is_far_below(gap, bound, stat
     assert run.status == status
 
 
+@pytest.mark.parametrize("bound", [-1e9, np.nan, 0.5])
+@pytest.mark.parametrize("solver", [BCFW(), BCFW(step="pairwise")], ids=repr)
+def test_a_bound_below_a_known_output_certifies_nothing(bound, solver):
+    class Low(Greedy):
+        def upper_bound(self, w, x, y_true):
+            return bound + (w @ self.features(x, y_true) if bound == 0.5 else 0.0)
+
+    with pytest.raises(bcfw.OracleError, match=r"example \d+: the model's upper bound says"):
+        heuristic(Low).train(solver=solver)
+
+
+class BitsBoundedBy(Bits):
+    """Compiled, with a bound that is far too low."""
+
+    exact_oracle = False
+
+    @staticmethod
+    def decode_bound(data, i, w):
+        return -1e9
+
+
+def test_a_compiled_bound_that_is_too_low_is_found():
+    case = CASES["user-compiled"]
+    model = BitsBoundedBy(case.model.cost, case.X[0].shape[0])
+    with pytest.raises(bcfw.ModelError, match=r"upper_bound\(w, x, y_true\) = -1e\+09"):
+        bcfw.check_model(model, case.X, case.y)
+
+
 def heuristic(kind, **attributes):
     model = kind(CASE.model.K, CASE.model.cost)
     vars(model).update(attributes)

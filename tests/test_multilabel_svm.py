@@ -214,3 +214,21 @@ def test_bad_data(tags):
         svm.predict(X[:, :4])
     with pytest.raises(InputError, match="at least 2 classes"):
         MultilabelSVM().fit(X, np.zeros(90, int))
+
+
+def test_one_sparse_label_is_scored():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    Y = sp.csr_array((X[:, :1] > 0).astype(int))
+    svm = MultilabelSVM().fit(X, Y)
+    assert svm.score(X, Y) == np.mean(svm.predict(X) == Y.toarray()) > 0.9
+
+
+def test_warm_start_tells_labels_from_classes():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 3))
+    Y = rng.integers(2, size=(20, 2))
+    svm = MultilabelSVM(warm_start=True).fit(X, Y)
+    twice = np.vstack([X, X])
+    again = svm.fit(twice, Y.ravel())
+    assert np.array_equal(again.coef_, MultilabelSVM(warm_start=True).fit(twice, Y.ravel()).coef_)

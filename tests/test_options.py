@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import bcfw
-from bcfw.models import Chain, Multiclass
+from bcfw.models import Chain, Matching, Multiclass
 from bcfw.solvers import BCFW, SOLVERS, BatchFW, MultiPlane
 from problems import CASES, Bits, Pairs
 
@@ -631,3 +631,195 @@ def test_check_model_finds_mistakes_in_a_compiled_model():
 def test_results_show_their_solver_and_options():
     assert repr(BCFW(sampling="uniform", gap_every=3)) == "BCFW(sampling='uniform', gap_every=3)"
     assert repr(BatchFW()) == "BatchFW()"
+
+
+# --- mistakes in compiled models ---------------------------------------------------------------------------------
+
+
+class LossOfTruth(Bits):
+    @staticmethod
+    def labeling_loss(data, i, y):
+        return 1.0
+
+
+class OtherLoss(Bits):
+    def loss(self, y_true, y):
+        return 3.0 * super().loss(y_true, y)
+
+
+class NegativeKernelLoss(Bits):
+    @staticmethod
+    def labeling_loss(data, i, y):
+        return -1.0 * np.sum(y != data.y[data.y_off[i] : data.y_off[i + 1]])
+
+
+class WritesOutside(Bits):
+    @staticmethod
+    def add_features(data, i, y, s, out):
+        out[out.shape[0] + y[0]] += s
+
+
+class Misspelt(Bits):
+    @staticmethod
+    def decode(data, i, w, loss_weight, y):
+        y[0] = undefined_name  # noqa: F821
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (LossOfTruth, r"loss\(y, y\) = 1 on the truth"),
+        (OtherLoss, r"labeling_loss gives .* and loss\(y_true, y\)"),
+        (NegativeKernelLoss, r"loss\(y_true, y\) = -"),
+        (WritesOutside, "IndexError"),
+        (Misspelt, "NameError.*undefined_name"),
+    ],
+)
+def test_check_model_runs_the_kernels(kind, message):
+    case = CASES["user-compiled"]
+    model = kind(case.model.cost, case.X[0].shape[0])
+    with pytest.raises(bcfw.ModelError, match=rf"(?s)example \d+: .*{message}"):
+        bcfw.check_model(model, case.X, case.y)
+    with pytest.raises(bcfw.ModelError, match="example"):
+        bcfw.StructuralSVM(model).fit(case.X, case.y)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (LossOfTruth, "example 0: labeling_loss is 1 on the truth; it must be 0"),
+        (Misspelt, "Misspelt: numba cannot compile its kernels.*bcfw.check_model"),
+    ],
+)
+def test_training_finds_mistakes_in_kernels(kind, message):
+    case = CASES["user-compiled"]
+    with pytest.raises(bcfw.ModelError, match=message):
+        bcfw.train(kind(case.model.cost, case.X[0].shape[0]), case.X, case.y)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: tuple(data), "must return a Data, got tuple"),
+        (lambda data: None, "must return a Data, got NoneType"),
+        (lambda data: data._replace(y_off=data.y_off[:-1]), r"y_off must hold n \+ 1 = 9 offsets .* got 8"),
+        (lambda data: data._replace(y_off=data.y_off + 1), "rise from 0"),
+        (lambda data: data._replace(y_off=data.y_off[::-1].copy()), "rise from 0"),
+        (lambda data: data._replace(y=data.y[:-1]), r"to len\(y\) = 23"),
+        (lambda data: data._replace(y=data.y.astype(float)), "field y must be a 1-D array of whole numbers"),
+        (lambda data: data._replace(y_off=data.y_off.tolist()), "field y_off must be a 1-D array of whole numbers"),
+    ],
+)
+def test_packed_data_are_checked(change, message):
+    case = CASES["user-compiled"]
+
+    class Repacked(Bits):
+        def pack(self, X, y=None):
+            return change(super().pack(X, y))
+
+    with pytest.raises(bcfw.ModelError, match=rf"Repacked\.pack.*{message}"):
+        bcfw.train(Repacked(case.model.cost, case.X[0].shape[0]), case.X, case.y)
+
+
+# --- what users give ---------------------------------------------------------------------------------------------
+
+
+class Table:
+    """Looks rows up by their names, as a pandas object whose rows were shuffled does."""
+
+    def __init__(self, values, names):
+        self.values, self.names = np.asarray(values), list(names)
+        self.iloc = self.values
+        self.shape = self.values.shape
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, name):
+        return self.values[self.names.index(name)]
+
+    def to_numpy(self):
+        return self.values
+
+
+def test_tables_are_read_by_position():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 3))
+    y = (X[:, 0] > 0).astype(int)
+    names = rng.permutation(20)
+    tables = Table(X, names), Table(y, names)
+
+    class Pick(bcfw.Model):
+        def features(self, x, y):
+            return np.concatenate([x * (y == 0), x * (y == 1)])
+
+        def loss(self, y_true, y):
+            return float(y != y_true)
+
+        def oracle(self, w, x, y_true=None):
+            return max((0, 1), key=lambda y: w @ self.features(x, y) + (y_true is not None and y != y_true))
+
+    assert bcfw.check_model(Pick(), *tables) == []
+    for model in (Pick(), Multiclass()):
+        expected = bcfw.StructuralSVM(model).fit(X, y)
+        svm = bcfw.StructuralSVM(model).fit(*tables)
+        assert np.array_equal(svm.coef_, expected.coef_)
+        assert svm.score(*tables) == expected.score(X, y) > 0.9
+        assert np.array_equal(svm.decision_function(tables[0]), expected.decision_function(X))
+        assert np.array_equal(bcfw.train(model, *tables).predict(tables[0]), bcfw.train(model, X, y).predict(X))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [(None, [0]), ((x for x in X2), Y2), (X2, 5), (np.float64(3.0), Y2)],
+    ids=["none", "generator", "number", "scalar"],
+)
+def test_data_that_are_no_sequences(data):
+    for model in (Chain(), Matching(), Pairs(2, np.ones((2, 2)))):
+        with pytest.raises(bcfw.InputError, match="X and y must be sequences of examples"):
+            bcfw.train(model, *data)
+
+
+class ArrayLoss(Pairs):
+    def loss(self, y_true, y):
+        return np.zeros(2)
+
+
+class NoFeatures(Pairs):
+    def features(self, x, y):
+        raise ZeroDivisionError("no features")
+
+
+class ComplexFeatures(Pairs):
+    def features(self, x, y):
+        return super().features(x, y) * 1j
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (Crashing, r"example 0: KeyError in loss\(y, y\): 'lost'"),
+        (ArrayLoss, r"example 0: TypeError in loss\(y, y\)"),
+        (NoFeatures, r"example 0: features\(x, y\) failed: ZeroDivisionError: no features"),
+        (ComplexFeatures, "example 0: .*they are complex"),
+    ],
+)
+def test_mistakes_on_a_truth_name_the_example(kind, message):
+    case = CASES["dense-features"]
+    with pytest.raises(bcfw.OracleError, match=message):
+        bcfw.train(kind(case.model.K, case.model.cost), case.X, case.y)
+
+
+@pytest.mark.parametrize("dim", [3.0, "3", 0, -1])
+def test_dim_is_a_positive_whole_number(dim):
+    case = CASES["dense-features"]
+    model = Pairs(case.model.K, case.model.cost)
+    model.dim = dim
+    with pytest.raises(bcfw.ModelError, match="Pairs: dim must be a whole number >= 1"):
+        bcfw.train(model, case.X, case.y)
+
+
+@pytest.mark.parametrize(("model", "options"), [(Multiclass, {}), (None, {}), (Multiclass(), {"n_examples": 0})])
+def test_arguments_of_check_model(model, options):
+    with pytest.raises(bcfw.OptionError, match="n_examples" if options else "model must be an instance"):
+        bcfw.check_model(model, X2, Y2, **options)

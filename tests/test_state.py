@@ -258,6 +258,24 @@ def test_checkpoint_resumes_as_the_result_itself(case, solver, tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [
+        ("dense-features", "mu_0"),
+        ("dense-features", "mu_1"),
+        ("chain-cost", "store_loss"),
+        ("chain-cost", "store_alpha"),
+    ],
+)
+def test_checkpoint_without_an_array_is_refused(name, missing):
+    case = CASES[name]
+    result = case.few_passes(2, solver=BCFW(step="pairwise"))
+    assert missing in result.snapshot
+    del result.snapshot[missing]
+    with pytest.raises(bcfw.InputError, match="warm_start: the saved state is incomplete"):
+        case.train(warm_start=result)
+
+
 def test_checkpoint_is_written_during_training(tmp_path):
     """With zero seconds between saves every pass leaves a readable file, each at least as good as the one before."""
     case, path = CASES["chain-cost"], tmp_path / "state.npz"

@@ -44,6 +44,18 @@ def test_weights_stay_a_probability_vector_over_many_steps(solver):
     assert store.rest.min() >= 0.0
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_away_steps_do_not_multiply_rounding(seed):
+    """Tiny problems, where a step often drops nearly all of a block's mass: the others grow by large factors."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((8, 1)), rng.integers(3, size=8)
+    for sampling in ("uniform", "permuted", "gap"):
+        problem = bcfw.dual.DualProblem(bcfw.models.Multiclass(n_labels=3).bind(X, y), X, y, 1e-3)
+        run_passes(problem, BCFW(step="away", sampling=sampling), 300)
+        mass = problem.store.rest + problem.store.alpha.sum(axis=1)
+        np.testing.assert_allclose(mass, 1.0, rtol=0, atol=1e-13)
+
+
 @pytest.mark.parametrize("step", ["pairwise", "away", "best"])
 @pytest.mark.parametrize("name", ["chain-cost", "multiclass-wide", "dense-features", "user-compiled"])
 def test_a_full_store_folds_into_the_rest_and_still_converges(name, step):

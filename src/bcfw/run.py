@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import ConvergenceWarning
+from bcfw.models.inputs import by_position
 
 #: Share of the target at which an estimated gap counts as converged although its upper bound has not closed.
 ESTIMATED = 0.1
@@ -66,7 +67,7 @@ class Result:
 
     def predict(self, X: Any) -> Any:
         """Decode new inputs with the learned weights."""
-        return self.model.predict(self.w, X)
+        return self.model.predict(self.w, by_position(X))
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual import Certificate, DualProblem, read_sample_weight, snapshots
-from bcfw.errors import InputError, OptionError, OracleError, nearest
+from bcfw.errors import InputError, ModelError, OptionError, OracleError, nearest
 from bcfw.models import Model
+from bcfw.models.inputs import by_position
 from bcfw.progress import progress_callbacks
 from bcfw.run import Callback, Result, Run, announced
 from bcfw.solvers import SOLVERS, Solver
@@ -101,8 +103,9 @@ def train(
     check_arguments(model, y, callbacks, seed)
     check_numbers(lam, tol, max_passes, max_seconds)
     path, every = read_checkpoint(checkpoint)
+    X, y = by_position(X), by_position(y)
     everyone = (*callbacks, *progress_callbacks(verbose))
-    with announced(everyone) as ended:
+    with announced(everyone) as ended, explained(model):
         bound = bind(model, X, y, sample_weight)
         problem = DualProblem(bound, X, y, float(lam), sample_weight, thread_count(n_jobs), bounds)
         if warm_start is not None:
@@ -124,6 +127,20 @@ def train(
         ended(result)
     run.warn_unless_converged(result.gap)
     return result
+
+
+@contextlib.contextmanager
+def explained(model: Model) -> Iterator[None]:
+    """Say what to do where numba fails on the kernels of a model."""
+    try:
+        yield
+    except Exception as error:
+        if not type(error).__module__.startswith("numba."):
+            raise
+        raise ModelError(
+            f"{type(model).__name__}: numba cannot compile its kernels (its message is above); bcfw.check_model runs "
+            "them as plain Python, which often tells more"
+        ) from error
 
 
 def find_solver(solver: Solver | str) -> Solver:

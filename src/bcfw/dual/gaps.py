@@ -66,10 +66,10 @@ def examine(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> float:
 
 
 def ceiling(data: Any, i: int, w: np.ndarray, hinge: float, work: Any) -> float:
-    """What ``max_y H_i(y; w)`` is at most; comes after :func:`ask`."""
+    """What ``max_y H_i(y; w)`` is at most, as the model says; comes after :func:`ask`."""
     if EXACT:
         return hinge
-    return max(upper_bound(data, i, w, work) - truth_value(data, i, w, work), hinge)
+    return upper_bound(data, i, w, work) - truth_value(data, i, w, work)
 
 
 def is_maximal(hinge: float, average: float) -> bool:

@@ -33,6 +33,9 @@ from bcfw.records import BLOCK, NOT_MAXIMAL, ORACLE, PAIRWISE, STEPS, STOP, TALL
 #: Room for hinge losses in a pass that takes steps: none.
 NO_HINGES = np.zeros((2, 0))
 
+#: How far, relative to it, an upper bound may lie below a value that was found: more than rounding is a mistake.
+CONTRADICTION = 1e-6
+
 #: How a certificate uses the store: it asks the oracle.
 LOOK = Corners(step=PAIRWISE, by_gain=0, source=ORACLE, cache_share=0.0, cache_floor=0.0, round=0, oldest=0)
 
@@ -299,7 +302,19 @@ class DualProblem:
         for chunk, count in zip(chunks, done, strict=True):
             if count < len(chunk):
                 raise self.not_maximal(chunk[count], state.gap[chunk[count]])
+        self._check_ceilings(hinges[0], hinges[1])
+        np.maximum(hinges[0], hinges[1], out=hinges[1])
         return hinges
+
+    def _check_ceilings(self, found: np.ndarray, at_most: np.ndarray) -> None:
+        """An upper bound below what was found is wrong (or NaN), beyond rounding."""
+        for i in np.flatnonzero(~(at_most >= found - CONTRADICTION * (1.0 + np.abs(found))))[:1]:
+            raise OracleError(
+                f"example {i}: the model's upper bound says that the hinge loss is at most {at_most[i]:.6g}, but an "
+                f"output with {found[i]:.6g} is known; upper_bound must be at least max_y loss(y_true, y) + "
+                "<w, features(x, y)>",
+                int(i),
+            )
 
     def oracle_seconds(self) -> float:
         """Time of one visit that only asks the oracle: the shortest of some measurements on a few blocks."""
@@ -425,13 +440,11 @@ class DualProblem:
             raise InputError(
                 f"warm_start belongs to other data or options; {expected['model']} can only continue on the same"
             )
-        n_arrays = sum(key.startswith("mu_") for key in snapshot)
-        mu = self.model.import_mu(self.data, [snapshot[f"mu_{j}"] for j in range(n_arrays)])
-        self.state = self.state._replace(mu=tuple(mu))
-        self.store, self.point, self.untouched = None, None, False
+        mu, store = self._saved_blocks(snapshot)
+        self.state = self.state._replace(mu=mu)
+        self.store, self.point, self.untouched = store, None, False
         self.state.gap[:] = 0.0
-        if "store_alpha" in snapshot:
-            self.store = Store(**{name: np.array(snapshot[f"store_{name}"]) for name in Store._fields})
+        if self.store is not None:
             self.store.used[:] = 0
             if not same_data:
                 self.close_store()  # averages can be taken over, losses cannot
@@ -443,6 +456,19 @@ class DualProblem:
             self.state.ell[:] = snapshot["ell"]
         else:
             self.rebuild()
+
+    def _saved_blocks(self, snapshot: dict[str, Any]) -> tuple[tuple[Any, ...], Store | None]:
+        """The averages and, if the snapshot has one, the store."""
+        n_arrays = sum(key.startswith("mu_") for key in snapshot)
+        has_store = any(key.startswith("store_") for key in snapshot)
+        try:
+            mu = tuple(self.model.import_mu(self.data, [snapshot[f"mu_{j}"] for j in range(n_arrays)]))
+            fields = {name: np.array(snapshot[f"store_{name}"]) for name in Store._fields if has_store}
+        except InputError:
+            raise
+        except (KeyError, ValueError, IndexError) as error:
+            raise InputError(f"warm_start: the saved state is incomplete ({error})") from error
+        return mu, Store(**fields) if has_store else None
 
     def _data_hash(self) -> str:
         if self._hash is None:

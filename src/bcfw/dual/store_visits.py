@@ -362,13 +362,24 @@ def away_step(
         for s in range(store.size[i]):
             store.alpha[i, s] *= 1.0 + gamma
         store.rest[i] *= 1.0 + gamma
-        remaining = 0.0 if gamma >= bound else held * (1.0 + gamma) - gamma
+        remaining = 0.0 if gamma >= bound else max(0.0, held * (1.0 + gamma) - gamma)
         if away == REST:
             store.rest[i] = remaining
         else:
             store.alpha[i, away] = remaining
+        normalise(i, store)
     change = gamma * (state.ell[i] - state.weight[i] * left)
     settle(data, i, gamma, change, state, work, rule, tally)
+
+
+def normalise(i: int, store: Any) -> None:
+    """Make the block's weights sum to one again: every away step multiplies the error of their sum by 1 + gamma."""
+    total = store.rest[i]
+    for s in range(store.size[i]):
+        total += store.alpha[i, s]
+    store.rest[i] /= total
+    for s in range(store.size[i]):
+        store.alpha[i, s] /= total
 
 
 @called

@@ -80,6 +80,7 @@ class BaseSVM(BaseEstimator):
         -------
         self
         """
+        Flag(False).check(type(self).__name__, "warm_start", self.warm_start)
         before = dict(vars(self))
         try:
             task = self._read(X, y, sample_weight)
@@ -241,7 +242,12 @@ def seed_of(random_state: Any) -> int:
         if random_state < 0:
             raise OptionError(f"random_state must be a whole number >= 0, got {random_state}")
         return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    try:
+        return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    except ValueError as error:
+        raise OptionError(
+            f"random_state must be a whole number >= 0, a numpy.random.RandomState or None, got {random_state!r}"
+        ) from error
 
 
 def read_choice(owner: str, option: str, value: Any, known: Sequence[str]) -> None:

@@ -19,6 +19,9 @@ from bcfw.models.inputs import check_same_length, cost_matrix, real
 from bcfw.run import Callback, Result
 from bcfw.solvers import Solver
 
+#: Values of ``scoring``.
+SCORINGS = ("label", "sequence")
+
 
 class ChainSVM(LabelSVM):
     """Sequence labelling by a linear-chain structural SVM, trained to a certified duality gap.
@@ -130,6 +133,10 @@ class ChainSVM(LabelSVM):
         self.normalize = normalize
         self.scoring = scoring
 
+    def _read_options(self) -> None:
+        super()._read_options()
+        read_choice(self._name, "scoring", self.scoring, SCORINGS)
+
     def predict(self, X: Any) -> list[Any]:
         """The best labels of every sequence: (T_i,) arrays, or lists if the labels are objects such as tuples."""
         codes = self._codes(X)
@@ -163,7 +170,7 @@ class ChainSVM(LabelSVM):
         A label that was not in the training data is an error, or with ``unseen="wrong"`` counts as wrongly predicted.
         ``sample_weight`` has one number per sequence.
         """
-        read_choice(self._name, "scoring", self.scoring, ("label", "sequence"))
+        read_choice(self._name, "scoring", self.scoring, SCORINGS)
         predicted = self._codes(X)
         flat, offsets = self._flatten(y, [len(codes) for codes in predicted])
         lengths = np.diff(offsets)

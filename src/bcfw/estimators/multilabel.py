@@ -16,6 +16,7 @@ from bcfw.estimators.features import require_finite
 from bcfw.estimators.labels import require_two_classes
 from bcfw.estimators.repeats import merge_repeats
 from bcfw.models import Multilabel
+from bcfw.models.inputs import dense
 from bcfw.models.label_tree import chow_liu_tree, orient
 from bcfw.models.multilabel import binary_labels
 from bcfw.run import Callback, Result
@@ -155,6 +156,10 @@ class MultilabelSVM(ClassifierMixin, LinearSVM):
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Fraction of examples whose labels are all predicted right."""
+        return float(super().score(X, dense(y), sample_weight))  # scikit-learn refuses one sparse column
+
     def _inputs(self, X: Any) -> Any:
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, ensure_all_finite=False, **INPUT)
@@ -195,7 +200,8 @@ class MultilabelSVM(ClassifierMixin, LinearSVM):
 
     def _warm_key(self, task: Task) -> Any:
         edges = task.model.tree
-        return task.y.tobytes(), task.X.shape[1], self.classes_.tolist(), None if edges is None else edges.tolist()
+        tree = None if edges is None else edges.tolist()
+        return task.y.shape, task.y.tobytes(), self._is_indicator, task.X.shape[1], self.classes_.tolist(), tree
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,15 +12,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError, OptionError
 from bcfw.estimators.base import BaseSVM, Task, read_choice, read_sample_weight, weighted_mean
-from bcfw.models import KernelModel, Model, check_model
+from bcfw.models import CompiledModel, KernelModel, Model, check_model
 from bcfw.models.check import same_output
-from bcfw.models.inputs import check_same_length
+from bcfw.models.inputs import by_position, check_same_length
+from bcfw.options import Flag
 from bcfw.run import Callback, Result
 from bcfw.solvers import Solver
 
 #: Examples, and weight vectors for each, on which a user's oracle is tried before training.
 TRIED_EXAMPLES = 3
 TRIED_WEIGHTS = 3
+
+
+#: Values of ``scoring``.
+SCORINGS = ("loss", "exact")
 
 
 class StructuralSVM(BaseSVM):
@@ -134,7 +139,7 @@ class StructuralSVM(BaseSVM):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """(n,) scores ``<w, phi(x, y)>`` of the predicted outputs y."""
-        outputs = self.predict(X)
+        outputs, X = self.predict(X), by_position(X)
         model, w = self.result_.model, self.result_.w
         return np.array([inner(model.features(X[i], y), w) for i, y in enumerate(outputs)], dtype=np.float64)
 
@@ -144,8 +149,8 @@ class StructuralSVM(BaseSVM):
         With ``scoring="exact"``: the fraction of outputs that equal the truth, as far as it is known. Both are
         weighted by ``sample_weight``.
         """
-        read_choice("StructuralSVM", "scoring", self.scoring, ("loss", "exact"))
-        outputs = self.predict(X)
+        read_choice("StructuralSVM", "scoring", self.scoring, SCORINGS)
+        outputs, y = self.predict(X), by_position(y)
         check_same_length(outputs, y, "StructuralSVM")
         if self.scoring == "exact":
             right: list[float] = [is_right(self.result_.model, y[i], output) for i, output in enumerate(outputs)]
@@ -158,11 +163,11 @@ class StructuralSVM(BaseSVM):
             raise OptionError(f"StructuralSVM: model must be an instance of a bcfw.Model, got {self.model!r}")
         if y is None:
             raise InputError("StructuralSVM requires y to be passed, but the target y is None")
-        try:
-            check_same_length(X, y, "StructuralSVM")
-        except TypeError as error:
-            raise InputError(f"StructuralSVM: X and y must be sequences of examples ({error})") from error
-        if self.check_model and not isinstance(self.model, KernelModel):
+        Flag(True).check("StructuralSVM", "check_model", self.check_model)
+        read_choice("StructuralSVM", "scoring", self.scoring, SCORINGS)
+        X, y = by_position(X), by_position(y)
+        check_same_length(X, y, "StructuralSVM")
+        if self.check_model and (isinstance(self.model, CompiledModel) or not isinstance(self.model, KernelModel)):
             check_model(self.model, X, y, n_examples=TRIED_EXAMPLES, n_weights=TRIED_WEIGHTS)
         return Task(self.model, X, y, read_sample_weight(sample_weight, len(y)))
 

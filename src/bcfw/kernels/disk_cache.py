@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numba.core import caching
 
-from bcfw.kernels.inner import in_a_circle
+from bcfw.kernels.inner import needs_addresses
 from bcfw.kernels.specialise import FASTMATH, global_names
 
 #: Modules whose functions are covered by a version number instead of a walk through their code.
@@ -148,7 +148,7 @@ class _Cache(caching.FunctionCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save what another process can use; an index that cannot be read is begun anew, a full disk is no error."""
-        if in_a_circle(data.library):  # linked by addresses of this process
+        if needs_addresses(data.library):
             return
         try:
             super().save_overload(sig, data)

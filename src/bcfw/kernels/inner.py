@@ -2,7 +2,8 @@
 
 numba optimises every function, with all that it calls, to machine code of its own, and then once more as a part of each
 function that calls it. Only the outermost of ours ever runs. Leaving all others to it takes 40 % off the time to
-compile a pass, and the optimiser has the whole of it before its eyes.
+compile a pass, and the optimiser has the whole of it before its eyes. Recursive functions cannot be compiled so: numba
+may call them by the addresses of their machine code.
 """
 
 from __future__ import annotations
@@ -17,28 +18,24 @@ from numba.core.compiler import Compiler
 _ENVIRONMENT = "_ZN08NumbaEnv"
 
 
-def in_a_circle(library: Any) -> bool:
-    """Whether functions call each other in a circle: numba links these by the addresses of their machine code."""
-    return any(name.startswith(RuntimeLinker.PREFIX) for name in _global_names(library))
-
-
 def _global_names(library: Any) -> list[str]:
     return [variable.name for variable in library._final_module.global_variables]
 
 
+def needs_addresses(library: Any) -> bool:
+    """Whether the code calls functions by their addresses in this process, as numba does where they are recursive."""
+    return any(name.startswith(RuntimeLinker.PREFIX) for name in _global_names(library))
+
+
 class _Inner(JITCodeLibrary):
-    """Code of a function and of all that it calls: not optimised, and no machine code unless it is in a circle."""
+    """Code of a function and of all that it calls: not optimised, and no machine code."""
 
     def _optimize_final_module(self) -> None:
-        if in_a_circle(self):
-            super()._optimize_final_module()
+        """Left to the function that is called."""
 
     def _finalize_final_module(self) -> None:
-        if in_a_circle(self):
-            super()._finalize_final_module()
-        else:
-            self._define_environments()
-            self._finalized = True
+        self._define_environments()
+        self._finalized = True
 
     def _define_environments(self) -> None:
         """Make room for the pointers to the environments, which numba is about to set."""

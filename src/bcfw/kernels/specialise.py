@@ -9,6 +9,7 @@ kernels are Python: both run the same control flow.
 from __future__ import annotations
 
 import dis
+import functools
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -32,11 +33,20 @@ def called(template: F) -> F:
 def variant(template: F, **functions: Callable[..., Any]) -> F:
     """A copy of a template that finds other functions under some of its global names: they are compiled into it."""
     scope = {**template.__globals__, **functions}
-    copy: Any = types.FunctionType(template.__code__, scope, template.__name__, template.__defaults__)
-    copy.__qualname__, copy.__module__ = template.__qualname__, template.__module__
+    return _function_like(template, scope, template.__module__)
+
+
+def _function_like(template: Any, scope: dict[str, Any], module: str) -> Any:
+    """The same function with other globals."""
+    copy: Any = types.FunctionType(
+        template.__code__, scope, template.__name__, template.__defaults__, template.__closure__
+    )
+    copy.__kwdefaults__ = template.__kwdefaults__
+    copy.__qualname__, copy.__module__ = template.__qualname__, module
     return copy
 
 
+@functools.cache
 def global_names(code: types.CodeType) -> set[str]:
     """Every name that ``code``, or a function nested in it, looks up as a global."""
     names = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
@@ -98,20 +108,36 @@ class KernelSet:
         # numba looks the module up when it loads compiled code from disk, so it has to be one that can be imported.
         module = template.__module__ if template.__module__ in sys.modules else __name__
         scope: dict[str, Any] = {"__builtins__": __builtins__, "__name__": module}
-        copy: Any = types.FunctionType(
-            template.__code__, scope, template.__name__, template.__defaults__, template.__closure__
-        )
-        copy.__qualname__, copy.__module__ = template.__qualname__, module
+        copy = _function_like(template, scope, module)
         if self.compiled:
-            copy = self._compile(copy, from_python)
+            copy = self._compile(copy, from_python, self._is_recursive(template))
         if not from_python:
             self._copies[template] = copy  # before its scope is filled: functions may call each other
         for name in global_names(template.__code__):
             if name in self.bindings or name in template.__globals__:
-                scope[name] = self._specialise(self.bindings.get(name, template.__globals__.get(name)))
+                scope[name] = self._specialise(self._global(template, name))
         return copy
 
-    def _compile(self, function: types.FunctionType, from_python: bool) -> Any:
+    def _global(self, template: types.FunctionType, name: str) -> Any:
+        """What a template finds under a name: a binding, or else a global of its module."""
+        return self.bindings.get(name, template.__globals__.get(name))
+
+    def _is_recursive(self, template: types.FunctionType) -> bool:
+        """Whether a function reaches itself."""
+        seen: set[types.FunctionType] = set()
+        ahead = [template]
+        while ahead:
+            function = ahead.pop()
+            for name in global_names(function.__code__):
+                value = self._global(function, name)
+                if value is template:
+                    return True
+                if isinstance(value, types.FunctionType) and value not in seen:
+                    seen.add(value)
+                    ahead.append(value)
+        return False
+
+    def _compile(self, function: types.FunctionType, from_python: bool, recursive: bool) -> Any:
         import numba
 
         from bcfw.kernels.inner import InnerCompiler
@@ -123,7 +149,8 @@ class KernelSet:
             # because a call copies every field of every record, unless it is marked.
             inlined = function.__code__ not in _CALLED
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inlined}
-            options["pipeline_class"] = InnerCompiler
+            if not recursive:
+                options["pipeline_class"] = InnerCompiler
         decorate: Any = numba.njit(**options)
         return decorate(function)
 

@@ -108,6 +108,12 @@ def sparse_add(w, s, index, value):
         w[index[j]] += s * value[j]
 
 
+def refuse_complex(values: Any) -> None:
+    """Conversion to float would drop the imaginary part."""
+    if np.iscomplexobj(values):
+        raise ValueError("they are complex; only real features are supported")
+
+
 class DenseVectors:
     """Arithmetic on (dim,) float64 arrays."""
 
@@ -125,6 +131,7 @@ class DenseVectors:
         """A user's feature vector, dense or sparse, as an array."""
         if sp.issparse(features):
             features = features.toarray()
+        refuse_complex(features)
         vector = np.array(features, dtype=np.float64, order="C")  # a copy: the user may write to the array again
         if vector.ndim != 1:
             vector = vector.ravel()
@@ -211,6 +218,7 @@ class SparseVectors:
     def read(self, features: Any) -> Sparse:
         """A user's feature vector (scipy-sparse row, column or 1-D, or dense) as a pair."""
         if not sp.issparse(features):
+            refuse_complex(features)
             features = sp.csr_array(np.asarray(features, dtype=np.float64).reshape(1, -1))
         shape = features.shape
         if max(shape) != self.dim or (len(shape) == 2 and 1 not in shape):
@@ -220,6 +228,7 @@ class SparseVectors:
         else:
             entries = features.tocoo()
             index, value = entries.coords[int(np.argmax(shape))], entries.data
+        refuse_complex(value)
         out_index, out_value = np.empty(len(index), np.int64), np.empty(len(index))
         if self._read(index, value, out_index, out_value):
             return out_index, out_value

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +16,7 @@ from bcfw.kernels import KernelSet
 from bcfw.models import black_box, feature_space
 from bcfw.models.contract import Data, kernel_set
 from bcfw.models.decoding import decode_pass
-from bcfw.models.feature_space import FeatureWork, add_features
+from bcfw.models.feature_space import FeatureWork, add_features, labeling_loss
 from bcfw.models.inputs import check_same_length
 from bcfw.models.labelings import keep_labeling, same_labeling
 
@@ -95,7 +97,8 @@ class Model:
         check_same_length(X, y, type(self).__name__)
         bound = copy.copy(self)
         if bound.dim is None:
-            bound.dim = int(np.prod(np.shape(bound.features(X[0], y[0]))))
+            bound.dim = int(np.prod(np.shape(black_box.first_features(bound, X, y))))
+        check_dim(bound)
         return bound
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -223,7 +226,8 @@ class CompiledModel(KernelModel):
     decode(data, i, w, loss_weight, y) : write ``argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>`` to ``y``
     labeling_loss(data, i, y) : return ``L_i(y)``
     add_features(data, i, y, s, out) : ``out += s phi(x_i, y)``
-    pack(self, X, y=None) : return a ``Data``; without y, labels of the right sizes with any values
+    pack(self, X, y=None) : return a ``Data``; without y, labels of the right sizes with any values. Refuse labels that
+        the kernels cannot read: compiled code does not check its indices
     dim : number of weights (attribute, or set on the copy that ``bind`` returns)
 
     With ``exact_oracle = False`` (``decode`` is a heuristic) also, if there is one,
@@ -247,11 +251,14 @@ class CompiledModel(KernelModel):
         more = {"Work": FeatureWork, "keep_labeling": keep_labeling, "same_labeling": same_labeling, **own}
         more["EXACT"] = cls.exact_oracle
         cls.kernels = kernel_set(feature_space, more, allocates=True)
+        if "pack" in vars(cls):
+            cls.pack = checked_pack(cls.pack)  # type: ignore[method-assign]
 
     def bind(self, X: Any, y: Any) -> CompiledModel:
         check_same_length(X, y, type(self).__name__)
         if self.dim is None:
             raise OptionError(f"{type(self).__name__}: set dim, the number of weights (in __init__ or bind)")
+        check_dim(self)
         return copy.copy(self)
 
     def make_work(self, data: Any) -> FeatureWork:
@@ -260,6 +267,10 @@ class CompiledModel(KernelModel):
         return FeatureWork(np.zeros(longest, np.int64), np.zeros(size), np.zeros(size), np.zeros(1))
 
     def initial_mu(self, data: Any) -> tuple[np.ndarray]:
+        losses = np.zeros(len(data.y_off) - 1)
+        self.kernels.entry(_truth_losses)(tuple(data), losses)
+        for i in np.flatnonzero(losses != 0.0)[:1]:
+            raise ModelError(f"example {i}: labeling_loss is {losses[i]:.6g} on the truth; it must be 0")
         return (np.zeros((len(data.y_off) - 1, int(self.dim or 0) + 1)),)
 
     def features(self, x: Any, y: Any) -> np.ndarray:
@@ -268,6 +279,11 @@ class CompiledModel(KernelModel):
         out = np.zeros(int(self.dim or 0))
         self.kernels.entry(_one_features)(tuple(data), data.y, out)
         return out
+
+    def upper_bound(self, w: np.ndarray, x: Any, y_true: Any) -> float:
+        """The kernel ``decode_bound`` applied to one packed example; infinity without one."""
+        bound: Any = getattr(type(self), "decode_bound", lambda data, i, w: np.inf)
+        return float(bound(self.pack([x], [y_true]), 0, np.array(w, dtype=np.float64)))
 
     def loss(self, y_true: Any, y: Any) -> float:
         raise ModelError(
@@ -279,6 +295,42 @@ class CompiledModel(KernelModel):
 def _one_features(data_fields: Any, y: np.ndarray, out: np.ndarray) -> None:
     """Template: features of one labeling of the only packed example."""
     add_features(Data(*data_fields), 0, y, 1.0, out)
+
+
+def _truth_losses(data_fields: Any, out: np.ndarray) -> None:
+    """Template: the loss of every packed truth."""
+    data = Data(*data_fields)
+    for i in range(out.shape[0]):
+        out[i] = labeling_loss(data, i, data.y[data.y_off[i] : data.y_off[i + 1]])
+
+
+def check_dim(model: Model) -> None:
+    if not isinstance(model.dim, Integral) or model.dim < 1:
+        raise ModelError(f"{type(model).__name__}: dim must be a whole number >= 1, got {model.dim!r}")
+
+
+def checked_pack(pack: Callable[..., Any]) -> Callable[..., Any]:
+    """A user's ``pack``, whose result is checked: compiled code would read whatever lies behind wrong offsets."""
+
+    @functools.wraps(pack)
+    def checked(self: Any, X: Any, *more: Any, **named: Any) -> Any:
+        data = pack(self, X, *more, **named)
+        owner = f"{type(self).__name__}.pack"
+        if not isinstance(data, self.Data):
+            raise ModelError(f"{owner} must return a {self.Data.__name__}, got {type(data).__name__}")
+        for name in ("y", "y_off"):
+            field = getattr(data, name)
+            if not isinstance(field, np.ndarray) or field.ndim != 1 or field.dtype.kind not in "iu":
+                raise ModelError(f"{owner}: the field {name} must be a 1-D array of whole numbers, got {field!r:.200}")
+        n, off = X.shape[0] if hasattr(X, "shape") else len(X), data.y_off
+        if len(off) != n + 1 or off[0] != 0 or np.any(np.diff(off) < 0) or off[-1] != len(data.y):
+            raise ModelError(
+                f"{owner}: y_off must hold n + 1 = {n + 1} offsets that rise from 0 to len(y) = {len(data.y)}, got "
+                f"{len(off)}: {off!r:.200}"
+            )
+        return data
+
+    return checked
 
 
 def content_hash(*parts: Any) -> str:

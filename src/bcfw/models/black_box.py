@@ -36,12 +36,15 @@ class BlackBoxWork(NamedTuple):
 
 def pack(model: Any, X: Any, y: Any) -> BlackBoxData:
     """Read the features of every truth; the first decides whether blocks are stored dense or sparse."""
-    first = model.features(X[0], y[0])
+    first = first_features(model, X, y)
     vectors = SparseVectors(model.dim) if sp.issparse(first) else DenseVectors(model.dim)
     truths = [read_features(model, vectors, X[i], y[i], i) for i in range(len(y))]
     zero = np.zeros(model.dim)
     for i, truth in enumerate(truths):
-        loss_of_truth = model.loss(y[i], y[i])
+        try:
+            loss_of_truth = float(model.loss(y[i], y[i]))
+        except Exception as error:
+            raise OracleError(f"example {i}: {type(error).__name__} in loss(y, y): {error}", i) from error
         if loss_of_truth != 0:
             raise ModelError(f"example {i}: loss(y, y) = {loss_of_truth} on the truth; it must be 0")
         if not math.isfinite(sum(vectors.products(truth, zero))):
@@ -49,11 +52,19 @@ def pack(model: Any, X: Any, y: Any) -> BlackBoxData:
     return BlackBoxData(model, X, y, vectors, truths)
 
 
+def first_features(model: Any, X: Any, y: Any) -> Any:
+    """Features of the first truth, as the model returns them."""
+    try:
+        return model.features(X[0], y[0])
+    except Exception as error:
+        raise OracleError(f"example 0: features(x, y) failed: {type(error).__name__}: {error}", 0) from error
+
+
 def read_features(model: Any, vectors: Any, x: Any, y: Any, i: int) -> Any:
     try:
         vector = vectors.read(model.features(x, y))
     except Exception as error:
-        raise OracleError(f"example {i}: features(x, y) failed: {error}", i) from error
+        raise OracleError(f"example {i}: features(x, y) failed: {type(error).__name__}: {error}", i) from error
     return vector
 
 

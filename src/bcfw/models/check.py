@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from bcfw.errors import BcfwError, ModelError
+from bcfw.errors import BcfwError, ModelError, OptionError
+from bcfw.models.base import CompiledModel, Model
+from bcfw.models.inputs import by_position
 
 #: Relative rounding allowed between values that should be equal or ordered.
 TOLERANCE = 1e-8
@@ -43,6 +46,12 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
     ModelError
         Listing every mistake found, with the example it was found on.
     """
+    if not isinstance(model, Model):
+        raise OptionError(f"model must be an instance of a bcfw.Model, such as bcfw.models.Chain(), got {model!r}")
+    for name, number in {"n_examples": n_examples, "n_weights": n_weights}.items():
+        if not isinstance(number, Integral) or number < 1:
+            raise OptionError(f"check_model: {name} must be a whole number >= 1, got {number!r}")
+    X, y = by_position(X), by_position(y)
     try:
         bound = model.bind(X, y)
     except BcfwError:
@@ -53,7 +62,7 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
     chosen = np.sort(rng.permutation(len(y))[:n_examples])
     mistakes: list[str] = []
     remarks: list[str] = []
-    mistakes += _losses_of_truths(bound, y)
+    mistakes += _losses_of_truths(bound, X, y)
     for i in chosen:
         try:
             example = _Example(bound, X[int(i)], y[int(i)], rng, n_weights)
@@ -66,11 +75,23 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
     return remarks
 
 
-def _losses_of_truths(model: Any, y: Any) -> Iterator[str]:
+def loss_of(model: Any, x: Any, y_true: Any, y: Any) -> float:
+    """The loss that training uses: for a :class:`CompiledModel` that of its kernel, run as plain Python."""
+    if isinstance(model, CompiledModel):
+        return float(_plain(model.labeling_loss)(model.pack([x], [y_true]), 0, model.pack([x], [y]).y))
+    return float(model.loss(y_true, y))
+
+
+def _plain(kernel: Any) -> Any:
+    """A kernel as a Python function, which checks its indices."""
+    return getattr(kernel, "py_func", kernel)
+
+
+def _losses_of_truths(model: Any, X: Any, y: Any) -> Iterator[str]:
     """The first truth whose loss is not zero."""
     for i in range(len(y)):
         try:
-            zero = float(model.loss(y[i], y[i]))
+            zero = loss_of(model, X[i], y[i], y[i])
         except Exception as error:
             yield f"example {i}: {type(error).__name__}: {error}"
             return
@@ -85,6 +106,8 @@ class _Example:
     def __init__(self, model: Any, x: Any, y_true: Any, rng: np.random.Generator, n_weights: int) -> None:
         self.model, self.x, self.y_true = model, x, y_true
         self.remarks: list[str] = []
+        if isinstance(model, CompiledModel):
+            self.try_kernels()
         size = self.features(y_true)
         scale = 1.0 / max(1e-12, float(np.linalg.norm(size)))
         self.weights = [
@@ -93,6 +116,19 @@ class _Example:
         ]
         self.weights = [self.allowed(w) for w in self.weights]
 
+    def try_kernels(self) -> None:
+        """Run the kernels of a :class:`CompiledModel` as plain Python: compiled, they would not check their indices."""
+        model: Any = self.model
+        data = model.pack([self.x], [self.y_true])
+        found = np.array(data.y, dtype=np.int64)
+        _plain(model.decode)(data, 0, np.zeros(model.dim), 1.0, found)
+        for y in (data.y, found):
+            _plain(model.add_features)(data, 0, y, 1.0, np.zeros(model.dim))
+            _plain(model.labeling_loss)(data, 0, y)
+
+    def loss(self, y: Any) -> float:
+        return loss_of(self.model, self.x, self.y_true, y)
+
     def allowed(self, w: np.ndarray) -> np.ndarray:
         """The nearest weights within the model's bounds."""
         box = self.model.bounds()
@@ -100,6 +136,8 @@ class _Example:
 
     def features(self, y: Any) -> np.ndarray:
         given = self.model.features(self.x, y)
+        if np.iscomplexobj(given):
+            raise ModelError("features(x, y) are complex; only real features are supported")
         vector = given.toarray().ravel() if sp.issparse(given) else np.asarray(given, dtype=float).ravel()
         if vector.shape != (self.model.dim,):
             raise ModelError(f"features(x, y) has {vector.size} numbers, but dim = {self.model.dim}")
@@ -111,20 +149,30 @@ class _Example:
         augmented = [self.model.oracle(w, self.x, self.y_true) for w in self.weights]
         plain = [self.model.oracle(w, self.x) for w in self.weights]
         outputs = _distinct([*augmented, *plain])
-        negative = [y for y in outputs if not 0.0 <= float(self.model.loss(self.y_true, y)) < np.inf]
+        negative = [y for y in outputs if not 0.0 <= self.loss(y) < np.inf]
         if negative:
             yield (
-                f"loss(y_true, y) = {float(self.model.loss(self.y_true, negative[0])):.6g} for y = {negative[0]!r}; "
-                "it must be finite and >= 0"
+                f"loss(y_true, y) = {self.loss(negative[0]):.6g} for y = {negative[0]!r}; it must be finite and >= 0"
             )
+        yield from self.two_losses(outputs)
         if self.model.exact_oracle:
             yield from self.not_maximal(augmented, outputs, self.y_true)
             yield from self.not_maximal(plain, outputs, None)
         else:
             yield from self.bound_too_low(outputs)
 
+    def two_losses(self, outputs: list[Any]) -> Iterator[str]:
+        """The first output for which a compiled model's kernel and its method ``loss``, if it has one, differ."""
+        if not isinstance(self.model, CompiledModel) or type(self.model).loss is CompiledModel.loss:
+            return
+        for y in outputs:
+            kernel, method = self.loss(y), float(self.model.loss(self.y_true, y))
+            if abs(kernel - method) > TOLERANCE * (1.0 + abs(method)):
+                yield f"labeling_loss gives {kernel:.6g} and loss(y_true, y) {method:.6g} for y = {y!r}"
+                return
+
     def value(self, w: np.ndarray, y: Any, y_true: Any) -> float:
-        loss = 0.0 if y_true is None else float(self.model.loss(y_true, y))
+        loss = 0.0 if y_true is None else self.loss(y)
         return loss + float(self.features(y) @ w)
 
     def not_maximal(self, answers: list[Any], outputs: list[Any], y_true: Any) -> Iterator[str]:

@@ -65,7 +65,10 @@ def node_matrix(features: Any, where: str) -> Any:
 
 def read_edges(edges: Any, n_nodes: int, where: str) -> np.ndarray:
     """(E, 2) int32 pairs of different nodes; an empty list of any shape is a graph without edges."""
-    array = np.asarray(edges)
+    try:
+        array = np.asarray(edges)
+    except ValueError as error:
+        raise InputError(f"{where}: edges must be an (E, 2) array of whole numbers ({error})") from error
     if array.size == 0:
         return np.zeros((0, 2), np.int32)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":

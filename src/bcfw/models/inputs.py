@@ -86,11 +86,12 @@ def real(values: Any, owner: str) -> np.ndarray:
     """An array of real numbers as float64."""
     try:
         array = np.asarray(values)
-        if array.dtype.kind == "c":
-            raise InputError(f"{owner}: X is complex; complex data is not supported, only real features are")
-        return array.astype(np.float64, copy=False)
+        numbers = array if array.dtype.kind == "c" else array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"{owner}: X must hold real numbers ({error})") from error
+    if numbers.dtype.kind == "c":
+        raise InputError(f"{owner}: X is complex; complex data is not supported, only real features are")
+    return numbers
 
 
 def sequence_rows(X: Sequence[Any], n_features: int | None, owner: str) -> tuple[Rows, np.ndarray]:
@@ -148,10 +149,23 @@ def label_count(n_labels: Any, owner: str) -> int | None:
     return int(n_labels)
 
 
+def by_position(values: Any) -> Any:
+    """Examples that ``[i]`` finds by their position: tables and series (pandas), which look up names, as arrays.
+
+    Sparse matrices that have no rows to look up become CSR.
+    """
+    if sp.issparse(values):
+        return values if values.format == "csr" else values.tocsr()
+    return values.to_numpy() if hasattr(values, "iloc") else values
+
+
 def check_same_length(X: Any, y: Any, owner: str) -> None:
-    n_x = X.shape[0] if hasattr(X, "shape") else len(X)
-    if n_x != len(y):
-        raise InputError(f"{owner}: X has {n_x} examples and y has {len(y)}; they must match")
+    try:
+        n_x, n_y = (values.shape[0] if hasattr(values, "shape") else len(values) for values in (X, y))
+    except (TypeError, IndexError) as error:
+        raise InputError(f"{owner}: X and y must be sequences of examples ({error})") from error
+    if n_x != n_y:
+        raise InputError(f"{owner}: X has {n_x} examples and y has {n_y}; they must match")
     if n_x == 0:
         raise InputError(f"{owner}: X is empty; give at least one example")
 

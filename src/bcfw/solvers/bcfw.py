@@ -47,7 +47,7 @@ class BCFW(Solver):
         Return the weighted average of the iterates, ``w_bar <- k/(k+2) w_bar + 2/(k+2) w``, with its own certificate
         (not for "max-gap").
     gap_every : int
-        Passes between certificates.
+        Passes between certificates, counted in visits: with a cache they need fewer oracle calls than passes.
 
     Examples
     --------
