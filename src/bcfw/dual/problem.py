@@ -302,19 +302,7 @@ class DualProblem:
         for chunk, count in zip(chunks, done, strict=True):
             if count < len(chunk):
                 raise self.not_maximal(chunk[count], state.gap[chunk[count]])
-        self._check_ceilings(hinges[0], hinges[1])
-        np.maximum(hinges[0], hinges[1], out=hinges[1])
         return hinges
-
-    def _check_ceilings(self, found: np.ndarray, at_most: np.ndarray) -> None:
-        """An upper bound below what was found is wrong (or NaN), beyond rounding."""
-        for i in np.flatnonzero(~(at_most >= found - CONTRADICTION * (1.0 + np.abs(found))))[:1]:
-            raise OracleError(
-                f"example {i}: the model's upper bound says that the hinge loss is at most {at_most[i]:.6g}, but an "
-                f"output with {found[i]:.6g} is known; upper_bound must be at least max_y loss(y_true, y) + "
-                "<w, features(x, y)>",
-                int(i),
-            )
 
     def oracle_seconds(self) -> float:
         """Time of one visit that only asks the oracle: the shortest of some measurements on a few blocks."""
@@ -333,8 +321,17 @@ class DualProblem:
         return self._compare(self.clip(v), self._dual(v, ell), hinges)
 
     def _compare(self, w: np.ndarray, dual: float, hinges: np.ndarray) -> Certificate:
-        """Certificate of w by the hinge losses there and any dual value."""
-        primal, at_most = 0.5 * self.lam * float(w @ w) + hinges @ self.state.weight
+        """Certificate of w by the hinge losses there, found and at most, and any dual value."""
+        found, ceilings = hinges
+        for i in np.flatnonzero(~(ceilings >= found - CONTRADICTION * (1.0 + np.abs(found))))[:1]:  # or NaN
+            raise OracleError(
+                f"example {i}: the model's upper bound says that the hinge loss is at most {ceilings[i]:.6g}, but an "
+                f"output with {found[i]:.6g} is known; upper_bound must be at least max_y loss(y_true, y) + "
+                "<w, features(x, y)>",
+                int(i),
+            )
+        rows = np.array([found, np.maximum(found, ceilings)])
+        primal, at_most = 0.5 * self.lam * float(w @ w) + rows @ self.state.weight
         return Certificate(float(primal), dual, float(primal) - dual, float(at_most) - dual)
 
     def not_maximal(self, i: int, gap: float | None = None) -> OracleError:
