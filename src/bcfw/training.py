@@ -15,6 +15,7 @@ import numpy as np
 from bcfw.dual import Certificate, DualProblem, read_sample_weight, snapshots
 from bcfw.errors import InputError, ModelError, OptionError, OracleError, nearest
 from bcfw.models import Model
+from bcfw.models.base import require_model
 from bcfw.models.inputs import by_position
 from bcfw.progress import progress_callbacks
 from bcfw.run import Callback, Result, Run, announced
@@ -176,8 +177,7 @@ def bind(model: Model, X: Any, y: Any, sample_weight: Any) -> Model:
 
 def check_arguments(model: Any, y: Any, callbacks: Any, seed: Any) -> None:
     """Mistakes that would otherwise show up far from their cause."""
-    if not isinstance(model, Model):
-        raise OptionError(f"model must be an instance of a bcfw.Model, such as bcfw.models.Chain(), got {model!r}")
+    require_model(model)
     if y is None:
         raise InputError("y is None; training needs an output for every input")
     if callable(callbacks):

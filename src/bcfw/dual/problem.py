@@ -26,6 +26,7 @@ from bcfw.dual.steps import exact_step
 from bcfw.dual.store import fold_pass, store_rebuild_pass
 from bcfw.dual.store_visits import store_pass
 from bcfw.dual.visits import block_pass
+from bcfw.dual.weights import block_weights
 from bcfw.errors import InputError, OracleError
 from bcfw.kernels.trees import NO_TREE
 from bcfw.records import BLOCK, NOT_MAXIMAL, ORACLE, PAIRWISE, STEPS, STOP, TALLY_SIZE, Corners, Rule, State, Store
@@ -479,29 +480,3 @@ class DualProblem:
     def save(self, path: str | Path) -> None:
         """Write a snapshot to one file, in place of an older one only when it is complete."""
         snapshots.write(path, self.snapshot())
-
-
-def read_sample_weight(sample_weight: Any, n: int) -> np.ndarray | None:
-    """(n,) float64 weights, checked; None as it is."""
-    if sample_weight is None:
-        return None
-    try:
-        s = np.array(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"sample_weight must hold one number per example ({error})") from error
-    if s.shape != (n,):
-        raise InputError(f"sample_weight must have one number per example ({n}), got shape {s.shape}")
-    bad = np.flatnonzero(~(np.isfinite(s) & (s >= 0)))
-    if len(bad):
-        raise InputError(f"sample_weight of example {bad[0]} is {s[bad[0]]}; weights must be finite and >= 0")
-    if s.max(initial=0.0) > np.finfo(np.float64).max / n:
-        raise InputError("the sum of sample_weight is too large for a floating-point number; divide the weights")
-    if s.sum() == 0:
-        raise InputError("sample_weight is zero for every example; give at least one a positive weight")
-    return s
-
-
-def block_weights(sample_weight: Any, n: int) -> np.ndarray:
-    """``c_i = s_i / sum_j s_j``; 1/n for None."""
-    s = read_sample_weight(sample_weight, n)
-    return np.full(n, 1.0 / n) if s is None else s / s.sum()

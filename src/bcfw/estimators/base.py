@@ -217,7 +217,7 @@ class LabelSVM(LinearSVM):
 
     def _read_options(self) -> None:
         super()._read_options()
-        read_choice(self._name, "unseen", self.unseen, UNSEEN)
+        UNSEEN.check(self._name, "unseen", self.unseen)
 
     def _class_weights(self, codes: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         """(K,) factors of ``class_weight``, for labels ``codes`` with the given weights (1 for None)."""
@@ -248,12 +248,6 @@ def seed_of(random_state: Any) -> int:
         raise OptionError(
             f"random_state must be a whole number >= 0, a numpy.random.RandomState or None, got {random_state!r}"
         ) from error
-
-
-def read_choice(owner: str, option: str, value: Any, known: Sequence[str]) -> None:
-    """Raise unless ``value`` is one of the words that an option takes."""
-    if value not in known:
-        raise OptionError(f"{owner}: {option} must be {' or '.join(map(repr, known))}, got {value!r}")
 
 
 def read_list(values: Any, what: str, owner: str) -> list[Any]:

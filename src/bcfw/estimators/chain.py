@@ -11,16 +11,16 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError
-from bcfw.estimators.base import LabelSVM, Task, read_choice, read_list, read_sample_weight
+from bcfw.estimators.base import LabelSVM, Task, read_list, read_sample_weight
 from bcfw.estimators.features import require_finite
 from bcfw.estimators.labels import Where, encode, find_classes, flatten
 from bcfw.models import Chain
 from bcfw.models.inputs import check_same_length, cost_matrix, real
+from bcfw.options import Choice
 from bcfw.run import Callback, Result
 from bcfw.solvers import Solver
 
-#: Values of ``scoring``.
-SCORINGS = ("label", "sequence")
+SCORING = Choice("label", "sequence")
 
 
 class ChainSVM(LabelSVM):
@@ -135,7 +135,7 @@ class ChainSVM(LabelSVM):
 
     def _read_options(self) -> None:
         super()._read_options()
-        read_choice(self._name, "scoring", self.scoring, SCORINGS)
+        SCORING.check(self._name, "scoring", self.scoring)
 
     def predict(self, X: Any) -> list[Any]:
         """The best labels of every sequence: (T_i,) arrays, or lists if the labels are objects such as tuples."""
@@ -170,7 +170,7 @@ class ChainSVM(LabelSVM):
         A label that was not in the training data is an error, or with ``unseen="wrong"`` counts as wrongly predicted.
         ``sample_weight`` has one number per sequence.
         """
-        read_choice(self._name, "scoring", self.scoring, SCORINGS)
+        SCORING.check(self._name, "scoring", self.scoring)
         predicted = self._codes(X)
         flat, offsets = self._flatten(y, [len(codes) for codes in predicted])
         lengths = np.diff(offsets)

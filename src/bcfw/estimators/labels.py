@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import InputError, OptionError, nearest
+from bcfw.options import Choice
 from bcfw.training import is_number
 
 #: Array kinds whose labels numpy can concatenate and sort without changing their type.
 FAMILIES = {"b": "number", "i": "number", "u": "number", "f": "number", "U": "text", "S": "bytes"}
 
 #: What the option ``unseen`` takes.
-UNSEEN = ("error", "wrong")
+UNSEEN = Choice("error", "wrong")
 
 #: Says which example a position in the flat labels belongs to.
 Where = Callable[[int], str]
@@ -98,8 +99,7 @@ def encode(flat: np.ndarray, classes: np.ndarray, unseen: str, where: Where) -> 
 
     A label that is not in ``classes`` is an error, or with ``unseen="wrong"`` gets -1, which no prediction equals.
     """
-    if unseen not in UNSEEN:
-        raise OptionError(f"unseen must be {' or '.join(map(repr, UNSEEN))}, got {unseen!r}")
+    UNSEEN.check("score", "unseen", unseen)
     values, codes = distinct(flat, where)
     index = {label: k for k, label in enumerate(classes.tolist())}
     found = np.array([index.get(label, -1) for label in values.tolist()], np.int64)[codes]

@@ -11,11 +11,12 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError, OptionError
-from bcfw.estimators.base import BaseSVM, Task, read_choice, read_sample_weight, weighted_mean
+from bcfw.estimators.base import BaseSVM, Task, read_sample_weight, weighted_mean
 from bcfw.models import CompiledModel, KernelModel, Model, check_model
+from bcfw.models.base import require_model
 from bcfw.models.check import same_output
 from bcfw.models.inputs import by_position, check_same_length
-from bcfw.options import Flag
+from bcfw.options import Choice, Flag
 from bcfw.run import Callback, Result
 from bcfw.solvers import Solver
 
@@ -23,9 +24,7 @@ from bcfw.solvers import Solver
 TRIED_EXAMPLES = 3
 TRIED_WEIGHTS = 3
 
-
-#: Values of ``scoring``.
-SCORINGS = ("loss", "exact")
+SCORING = Choice("loss", "exact")
 
 
 class StructuralSVM(BaseSVM):
@@ -149,7 +148,7 @@ class StructuralSVM(BaseSVM):
         With ``scoring="exact"``: the fraction of outputs that equal the truth, as far as it is known. Both are
         weighted by ``sample_weight``.
         """
-        read_choice("StructuralSVM", "scoring", self.scoring, SCORINGS)
+        SCORING.check("StructuralSVM", "scoring", self.scoring)
         outputs, y = self.predict(X), by_position(y)
         check_same_length(outputs, y, "StructuralSVM")
         if self.scoring == "exact":
@@ -159,12 +158,11 @@ class StructuralSVM(BaseSVM):
         return weighted_mean(right, sample_weight, len(right))
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
-        if not isinstance(self.model, Model):
-            raise OptionError(f"StructuralSVM: model must be an instance of a bcfw.Model, got {self.model!r}")
+        require_model(self.model, "StructuralSVM: ")
         if y is None:
             raise InputError("StructuralSVM requires y to be passed, but the target y is None")
         Flag(True).check("StructuralSVM", "check_model", self.check_model)
-        read_choice("StructuralSVM", "scoring", self.scoring, SCORINGS)
+        SCORING.check("StructuralSVM", "scoring", self.scoring)
         X, y = by_position(X), by_position(y)
         check_same_length(X, y, "StructuralSVM")
         if self.check_model and (isinstance(self.model, CompiledModel) or not isinstance(self.model, KernelModel)):

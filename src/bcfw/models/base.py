@@ -17,7 +17,7 @@ from bcfw.models import black_box, feature_space
 from bcfw.models.contract import Data, kernel_set
 from bcfw.models.decoding import decode_pass
 from bcfw.models.feature_space import FeatureWork, add_features, labeling_loss
-from bcfw.models.inputs import check_same_length
+from bcfw.models.inputs import check_same_length, example_count, read_weights
 from bcfw.models.labelings import keep_labeling, same_labeling
 
 
@@ -205,9 +205,7 @@ class KernelModel(Model):
 
     def _decode(self, w: np.ndarray, data: Any, loss_weight: float) -> np.ndarray:
         labelings = self.make_labelings(data)
-        weights = np.require(w, np.float64, ["C", "W"])
-        if weights.shape != (self.dim,):
-            raise InputError(f"{type(self).__name__}: w has shape {weights.shape}, expected ({self.dim},)")
+        weights = read_weights(w, self.dim, type(self).__name__)
         run = self.kernels.entry(decode_pass)
         run(tuple(data), tuple(self.make_work(data)), weights, loss_weight, labelings)
         return labelings
@@ -304,6 +302,13 @@ def _truth_losses(data_fields: Any, out: np.ndarray) -> None:
         out[i] = labeling_loss(data, i, data.y[data.y_off[i] : data.y_off[i + 1]])
 
 
+def require_model(model: Any, owner: str = "") -> None:
+    """Raise unless ``model`` is an instance of a Model; ``owner`` begins the message."""
+    if not isinstance(model, Model):
+        example = "such as bcfw.models.Chain()"
+        raise OptionError(f"{owner}model must be an instance of a bcfw.Model, {example}, got {model!r}")
+
+
 def check_dim(model: Model) -> None:
     if not isinstance(model.dim, Integral) or model.dim < 1:
         raise ModelError(f"{type(model).__name__}: dim must be a whole number >= 1, got {model.dim!r}")
@@ -322,7 +327,7 @@ def checked_pack(pack: Callable[..., Any]) -> Callable[..., Any]:
             field = getattr(data, name)
             if not isinstance(field, np.ndarray) or field.ndim != 1 or field.dtype.kind not in "iu":
                 raise ModelError(f"{owner}: the field {name} must be a 1-D array of whole numbers, got {field!r:.200}")
-        n, off = X.shape[0] if hasattr(X, "shape") else len(X), data.y_off
+        n, off = example_count(X), data.y_off
         if len(off) != n + 1 or off[0] != 0 or np.any(np.diff(off) < 0) or off[-1] != len(data.y):
             raise ModelError(
                 f"{owner}: y_off must hold n + 1 = {n + 1} offsets that rise from 0 to len(y) = {len(data.y)}, got "

@@ -28,7 +28,7 @@ from bcfw.models.graph_inputs import (
     stack,
     without_unlabelled,
 )
-from bcfw.models.inputs import check_same_length, cost_matrix
+from bcfw.models.inputs import check_same_length, cost_matrix, read_weights
 from bcfw.models.labelings import LABELING_KERNELS
 from bcfw.options import Flag
 
@@ -224,9 +224,7 @@ class BinaryGraph(KernelModel):
 
     def _checked_weights(self, w: np.ndarray, data: GraphData) -> np.ndarray:
         """The array w, after a check that the best labelings are minimum cuts."""
-        weights = np.require(w, np.float64, ["C", "W"])
-        if weights.shape != (self.dim,):
-            raise InputError(f"BinaryGraph: w has shape {weights.shape}, expected ({self.dim},)")
+        weights = read_weights(w, self.dim, "BinaryGraph")
         strength = data.edge_values @ weights[2 * data.n_features :]
         for e in np.flatnonzero(~(strength >= 0))[:1]:
             i = np.searchsorted(data.edge_off, e, side="right") - 1

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from bcfw.errors import BcfwError, ModelError, OptionError
-from bcfw.models.base import CompiledModel, Model
+from bcfw.errors import BcfwError, ModelError
+from bcfw.models.base import CompiledModel, require_model
 from bcfw.models.inputs import by_position
+from bcfw.options import Count
 
 #: Relative rounding allowed between values that should be equal or ordered.
 TOLERANCE = 1e-8
@@ -46,11 +46,9 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
     ModelError
         Listing every mistake found, with the example it was found on.
     """
-    if not isinstance(model, Model):
-        raise OptionError(f"model must be an instance of a bcfw.Model, such as bcfw.models.Chain(), got {model!r}")
-    for name, number in {"n_examples": n_examples, "n_weights": n_weights}.items():
-        if not isinstance(number, Integral) or number < 1:
-            raise OptionError(f"check_model: {name} must be a whole number >= 1, got {number!r}")
+    require_model(model)
+    Count(10).check("check_model", "n_examples", n_examples)
+    Count(5).check("check_model", "n_weights", n_weights)
     X, y = by_position(X), by_position(y)
     try:
         bound = model.bind(X, y)

@@ -159,15 +159,27 @@ def by_position(values: Any) -> Any:
     return values.to_numpy() if hasattr(values, "iloc") else values
 
 
+def example_count(values: Any) -> int:
+    return int(values.shape[0] if hasattr(values, "shape") else len(values))
+
+
 def check_same_length(X: Any, y: Any, owner: str) -> None:
     try:
-        n_x, n_y = (values.shape[0] if hasattr(values, "shape") else len(values) for values in (X, y))
+        n_x, n_y = example_count(X), example_count(y)
     except (TypeError, IndexError) as error:
         raise InputError(f"{owner}: X and y must be sequences of examples ({error})") from error
     if n_x != n_y:
         raise InputError(f"{owner}: X has {n_x} examples and y has {n_y}; they must match")
     if n_x == 0:
         raise InputError(f"{owner}: X is empty; give at least one example")
+
+
+def read_weights(w: Any, dim: int | None, owner: str) -> np.ndarray:
+    """W as a (dim,) float64 array that compiled code can take."""
+    weights = np.require(w, np.float64, ["C", "W"])
+    if weights.shape != (dim,):
+        raise InputError(f"{owner}: w has shape {weights.shape}, expected ({dim},)")
+    return weights
 
 
 def cost_matrix(cost: Any, n_labels: int, owner: str) -> np.ndarray:

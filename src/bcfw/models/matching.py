@@ -13,7 +13,7 @@ from bcfw.errors import InputError
 from bcfw.kernels.vectors import DenseVectors
 from bcfw.models.base import Model
 from bcfw.models.black_box import BlackBoxData
-from bcfw.models.inputs import check_same_length, dense, real
+from bcfw.models.inputs import check_same_length, dense, read_weights, real
 from bcfw.options import Flag, NonNegative
 
 #: The values of a truth's entries.
@@ -99,18 +99,18 @@ class Matching(Model):
     def oracle(self, w: np.ndarray, x: Any, y_true: Any = None) -> np.ndarray:
         """The matching with the largest loss plus score; without y_true the largest score. (I, J) of 0 and 1."""
         pair = self._pair(x, "Matching")
-        weights = read_weights(w, pair.rows.shape[1:])
+        weights = read_weights(w, pair.rows.shape[1], "Matching")
         truth = None if y_true is None else self._truth(y_true, pair.shape, "Matching")
         return as_matrix(PackedMatching.oracle(weights, pair, truth), pair.shape)
 
     def predict(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
         """The best matching of every input: a list of (I, J) arrays of 0 and 1."""
-        weights = read_weights(w, (self.dim,))
+        weights = read_weights(w, self.dim, "Matching")
         return [as_matrix(PackedMatching.oracle(weights, pair), pair.shape) for pair in self._pairs(X)]
 
     def link_scores(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
         """``x[i, j]'w`` of every link of every input: a list of (I, J) arrays."""
-        weights = read_weights(w, (self.dim,))
+        weights = read_weights(w, self.dim, "Matching")
         return [(pair.rows @ weights).reshape(pair.shape) for pair in self._pairs(X)]
 
     def pack(self, X: Any, y: Any = None) -> BlackBoxData:
@@ -184,13 +184,6 @@ def best_links(gain: np.ndarray) -> np.ndarray:
     rows, columns = linear_sum_assignment(worth, maximize=True)
     links = rows * gain.shape[1] + columns
     return links[worth.take(links) > 0.0]
-
-
-def read_weights(w: Any, shape: tuple[int | None, ...]) -> np.ndarray:
-    weights = np.asarray(w, dtype=np.float64)
-    if weights.shape != shape:
-        raise InputError(f"Matching: w has shape {weights.shape}, expected {shape}")
-    return weights
 
 
 def as_matrix(links: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
