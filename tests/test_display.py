@@ -128,3 +128,16 @@ def test_fraction_and_time_left():
 def test_a_wrong_verbosity_is_named():
     with pytest.raises(bcfw.OptionError, match="verbose must be 0"):
         bcfw.train(bcfw.models.Multiclass(), X, Y, verbose=7)
+
+
+def test_attributes_of_a_callback_that_are_no_methods_are_left_alone():
+    class Stopwatch:
+        start = finish = 0.0
+        calls = 0
+
+        def __call__(self, info):
+            self.calls += 1
+
+    watch = Stopwatch()
+    bcfw.train(bcfw.models.Multiclass(), X, Y, lam=0.1, callbacks=[watch])
+    assert watch.calls > 0

@@ -104,14 +104,19 @@ def announced(callbacks: Sequence[Callback]) -> Iterator[Callable[[Result], None
 
     The result is what was given to the function that the context yields; None if it was not called: the run failed.
     """
+
+    def tell(name: str, *facts: Any) -> None:
+        for callback in callbacks:
+            method = getattr(callback, name, None)
+            if callable(method):  # an attribute of that name may be something else, such as a time
+                method(*facts)
+
     results: list[Result] = []
-    for callback in callbacks:
-        getattr(callback, "start", lambda: None)()
+    tell("start")
     try:
         yield results.append
     finally:
-        for callback in callbacks:
-            getattr(callback, "finish", lambda _: None)(results[-1] if results else None)
+        tell("finish", results[-1] if results else None)
 
 
 class Interrupt:
