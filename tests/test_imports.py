@@ -18,6 +18,7 @@ ORDER = [
     "errors",
     "records",
     "options",
+    "files",
     "kernels",
     "models",
     "selection",
@@ -36,13 +37,14 @@ ORDER = [
     "cli",
 ]
 
-BASE = {"errors", "records", "options"}
+BASE = {"errors", "records", "options", "files"}
 
 #: Layers that may import less than everything before them.
 NARROW = {
     "errors": set(),
     "records": set(),
     "options": {"errors"},
+    "files": {"errors"},
     "kernels": BASE,
     "product": BASE | {"kernels", "selection", "run", "progress"},
     "path": BASE | {"run", "progress", "dual", "solvers"},

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bcfw import files
 from bcfw.dual import Certificate, DualProblem, read_sample_weight, snapshots
 from bcfw.errors import InputError, ModelError, OptionError, OracleError, nearest
 from bcfw.models import Model
@@ -196,7 +197,7 @@ def read_checkpoint(checkpoint: Any) -> tuple[str | Path | None, float]:
     if not is_path or not is_number(every) or not every >= 0:
         raise OptionError(f"checkpoint must be a path, or a path and a number of seconds >= 0, got {checkpoint!r}")
     if path is not None:
-        snapshots.check_target(path)
+        files.check_writable(path, "checkpoint")
     return path, float(every)
 
 

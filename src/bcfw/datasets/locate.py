@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bcfw.errors import BcfwError, InputError
+from bcfw.files import user_cache
 
 
 class DataNotFound(BcfwError, FileNotFoundError):  # noqa: N818 (named like the error it specialises for data)
@@ -89,10 +90,7 @@ def cache_folder() -> Path:
     >>> cache_folder().parts[-2:]
     ('bcfw', 'data')
     """
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification has relative paths ignored.
-    home = Path(named) if os.path.isabs(named) else Path.home() / ".cache"
-    return home / "bcfw" / "data"
+    return user_cache("data")
 
 
 def data_folders() -> list[Path]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import InputError
+from bcfw.files import replacing
 
 #: Version of the layout; a reader refuses a newer one.
 VERSION = 1
@@ -20,37 +19,10 @@ VERSION = 1
 KEYS = ("model", "dim", "data", "lam", "steps", "weight", "w", "ell")
 
 
-def check_target(path: str | Path) -> None:
-    """Raise before training if a checkpoint cannot be written there."""
-    target = Path(path).absolute()
-    if not target.parent.is_dir():
-        raise InputError(f"checkpoint: the folder {target.parent} does not exist; make it first")
-    if target.is_dir():
-        raise InputError(f"checkpoint: {target} is a folder; give the path of a file")
-    handle, name = temporary(target)
-    os.close(handle)
-    Path(name).unlink()
-
-
-def temporary(target: Path) -> tuple[int, str]:
-    """A new file beside ``target``."""
-    try:
-        return tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    except OSError as error:
-        raise InputError(f"checkpoint: cannot write to {target.parent}: {error}") from error
-
-
 def write(path: str | Path, snapshot: dict[str, Any]) -> None:
-    """Write to a temporary file beside ``path``, then rename: a crash leaves the older checkpoint intact."""
-    target = Path(path)
-    handle, name = temporary(target)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, version=VERSION, **snapshot)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    """Write a checkpoint; a crash leaves the older one intact."""
+    with replacing(path) as file:
+        np.savez(file, version=VERSION, **snapshot)
 
 
 def read(path: str | Path) -> dict[str, Any]:

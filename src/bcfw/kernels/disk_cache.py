@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numba.core import caching
 
+from bcfw.files import user_cache
 from bcfw.kernels.inner import needs_addresses
 from bcfw.kernels.specialise import FASTMATH, global_names
 
@@ -29,9 +30,8 @@ _VERSIONED = ("numpy", "numba", "llvmlite")
 def cache_directory() -> Path | None:
     """The first writable of ``$BCFW_CACHE_DIR``, the package's ``__pycache__`` and the user's cache; else None."""
     chosen = os.environ.get("BCFW_CACHE_DIR")
-    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bcfw" / "kernels"
     package = Path(__file__).resolve().parent.parent / "__pycache__" / "kernels"
-    for path in [Path(chosen)] if chosen else [package, user]:
+    for path in [Path(chosen)] if chosen else [package, user_cache("kernels")]:
         try:
             path.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=path).close()

@@ -1,0 +1,119 @@
+"""Atomic files and cache folders: files that are written whole or not at all, and where bcfw keeps its own."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from bcfw.errors import InputError
+
+PathLike = str | os.PathLike[str]
+
+#: Ends the names of files that are not complete yet.
+SUFFIX = ".part"
+
+
+@contextmanager
+def replacing(target: PathLike, mode: str = "wb", *, make_parents: bool = False) -> Iterator[IO[Any]]:
+    """Open a file that takes the place of ``target`` when all of it is written.
+
+    It is a temporary file in the same folder. Where the block raises, or the process dies, an older ``target`` stays
+    as it was; an exception also removes the temporary file. The new file can be read by everybody (mode 0o644).
+
+    Parameters
+    ----------
+    target : path
+        The file to write.
+    mode : str
+        As of :func:`open`; text is encoded in UTF-8.
+    make_parents : bool
+        Whether to make the folder of ``target`` where it does not exist.
+
+    Yields
+    ------
+    file
+        To write to.
+
+    Raises
+    ------
+    InputError
+        If the folder of ``target`` cannot be made or written to.
+    """
+    target = Path(target).absolute()
+    try:
+        if make_parents:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        file = _open_beside(target, mode, delete=False)
+    except OSError as error:
+        raise InputError(f"cannot write to {target.parent}: {error}") from error
+    try:
+        with file:
+            yield file
+        os.chmod(file.name, 0o644)
+        os.replace(file.name, target)
+    except BaseException:
+        Path(file.name).unlink(missing_ok=True)
+        raise
+
+
+def check_writable(target: PathLike, what: str) -> None:
+    """Raise unless :func:`replacing` could write ``target`` now: a check before long work whose result goes there.
+
+    Parameters
+    ----------
+    target : path
+        The file to be written later. It is neither made nor changed.
+    what : str
+        What will be written, or the option that named the file: the message begins with it.
+
+    Raises
+    ------
+    InputError
+        If the folder of ``target`` does not exist or cannot be written to, or ``target`` is a folder.
+    """
+    target = Path(target).absolute()
+    if not os.path.isdir(target.parent):
+        raise InputError(f"{what}: the folder {target.parent} does not exist; make it first")
+    if os.path.isdir(target):
+        raise InputError(f"{what}: {target} is a folder; give the path of a file")
+    try:
+        _open_beside(target, "wb", delete=True).close()
+    except OSError as error:
+        raise InputError(f"{what}: cannot write to {target.parent}: {error}") from error
+
+
+def user_cache(*parts: str) -> Path:
+    """A folder or file in the user's cache of bcfw.
+
+    Returns
+    -------
+    Path
+        ``bcfw`` and then ``parts``, in the folder named by ``XDG_CACHE_HOME``, or in ``~/.cache``. It may not exist
+        yet.
+
+    Examples
+    --------
+    >>> from bcfw.files import user_cache
+    >>> user_cache("data").parts[-2:]
+    ('bcfw', 'data')
+    """
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG specification tells programs to ignore relative paths.
+    home = Path(named) if os.path.isabs(named) else Path.home() / ".cache"
+    return home.joinpath("bcfw", *parts)
+
+
+def _open_beside(target: Path, mode: str, delete: bool) -> IO[Any]:
+    """Open a new file in the folder of ``target``; ``delete`` removes it when it is closed."""
+    return tempfile.NamedTemporaryFile(
+        mode,
+        encoding=None if "b" in mode else "utf-8",
+        dir=target.parent,
+        prefix=target.name,
+        suffix=SUFFIX,
+        delete=delete,
+    )
