@@ -13,15 +13,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 import bcfw
+from bcfw.commands import main
 from bcfw.datasets import (
     DataNotFound,
     cache_folder,
     conll2000,
-    convert,
+    convert_conll2000,
+    convert_horses,
+    convert_ocr,
+    convert_usps,
     fetch_conll2000,
     fetch_hansards,
     fetch_horses,
@@ -148,7 +153,7 @@ def test_missing_data_name_the_source_the_converter_and_the_folders(name, origin
     message = str(caught.value)
     assert isinstance(caught.value, BcfwError)
     assert isinstance(caught.value, FileNotFoundError)
-    for part in (origin, f"python -m bcfw.datasets.convert {name} ", str(tmp_path / "elsewhere"), str(cache), "http"):
+    for part in (origin, f"'bcfw convert {name} ", str(tmp_path / "elsewhere"), str(cache), "http"):
         assert part in message
 
 
@@ -162,17 +167,17 @@ def test_cache_folder_without_a_usable_xdg_name_is_in_the_home(named, monkeypatc
 
 def test_bcfw_data_comes_before_the_cache(cache, monkeypatch, tmp_path):
     train, test = written(tmp_path / "corpus", SMALL_CORPUS), written(tmp_path / "test", SMALL_TEST_CORPUS)
-    convert.convert_conll2000(train, test)
+    convert_conll2000(train, test)
     assert len(fetch_conll2000().X_train) == 2
     monkeypatch.setenv("BCFW_DATA", str(tmp_path / "named"))
     assert len(fetch_conll2000().X_train) == 2  # nothing there yet: from the cache
-    convert.convert_conll2000(test, train, tmp_path / "named")
+    convert_conll2000(test, train, tmp_path / "named")
     assert len(fetch_conll2000().X_train) == 1
 
 
 def test_a_broken_file_names_itself_and_the_converter(cache):
     written(cache / usps.FILE, "no archive")
-    with pytest.raises(InputError, match=r"usps\.npz.*bcfw\.datasets\.convert usps"):
+    with pytest.raises(InputError, match=r"usps\.npz.*'bcfw convert usps usps\.bz2 usps\.t\.bz2'"):
         fetch_usps()
 
 
@@ -191,6 +196,13 @@ def test_unknown_size_is_named_with_the_nearest():
 
 
 # --- converters --------------------------------------------------------------------------------------------------
+
+
+def run_convert(*arguments):
+    """The lines that ``bcfw convert`` prints."""
+    done = CliRunner().invoke(main, ["convert", *map(str, arguments)])
+    assert done.exit_code == 0, done.output
+    return done.output.splitlines()
 
 
 def written(path: Path, content: str | bytes) -> Path:
@@ -220,7 +232,7 @@ def test_ocr_round_trip(cache, tmp_path):
     pixels = np.random.default_rng(0).integers(0, 2, size=(15, 128))
     lines = letter_lines(words, fold, pixels)
     source = written(tmp_path / "letter.data.gz", "".join(line for word in lines for line in word))
-    assert convert.main(["ocr", str(source)]) == 0
+    assert run_convert("ocr", source) == [f"wrote {cache / ocr.FILE}"]
     with np.load(cache / ocr.FILE) as archive:
         assert {name: archive[name].dtype.name for name in archive} == {
             "X": "uint8",
@@ -244,7 +256,7 @@ def test_ocr_round_trip(cache, tmp_path):
 def test_ocr_words_follow_next_id_and_not_the_order_of_lines(tmp_path):
     pixels = np.random.default_rng(1).integers(0, 2, size=(5, 128))
     (a, b), (c, d, e) = letter_lines(["ab", "cde"], [0, 1], pixels, first_id=70)
-    (path,) = convert.convert_ocr(written(tmp_path / "letter.data", "".join([c, b, e, a, d])), tmp_path)
+    (path,) = convert_ocr(written(tmp_path / "letter.data", "".join([c, b, e, a, d])), tmp_path)
     with np.load(path) as archive:
         assert archive["y"].tolist() == [2, 3, 4, 0, 1]
         assert archive["offsets"].tolist() == [0, 3, 5]
@@ -269,7 +281,7 @@ ONE_LETTER = letter_lines(["x"], [0], np.zeros((1, 128), dtype=int))[0][0]
 )
 def test_other_files_are_no_letters(content, message, tmp_path):
     with pytest.raises(InputError, match=message):
-        convert.convert_ocr(written(tmp_path / "letter.data", content), tmp_path)
+        convert_ocr(written(tmp_path / "letter.data", content), tmp_path)
     assert not (tmp_path / "ocr").exists()
 
 
@@ -277,7 +289,7 @@ def test_ocr_words_lie_in_one_fold(tmp_path):
     ((one, two),) = letter_lines(["ab"], [0], np.zeros((2, 128), dtype=int))
     source = written(tmp_path / "letter.data", one + two.replace("\t1\t2\t0\t", "\t1\t2\t5\t"))
     with pytest.raises(InputError, match=r"line 1: .*different folds"):
-        convert.convert_ocr(source, tmp_path)
+        convert_ocr(source, tmp_path)
 
 
 def libsvm_lines(X, labels):
@@ -298,7 +310,7 @@ def test_usps_round_trip(first_label, suffix, cache, tmp_path):
         written(tmp_path / f"usps{part}{suffix}", libsvm_lines(X[rows], y[rows] + first_label))
         for part, rows in (("", slice(10)), (".t", slice(10, None)))
     )
-    assert convert.main(["usps", str(train), str(test)]) == 0
+    assert run_convert("usps", train, test) == [f"wrote {cache / usps.FILE}"]
     found = fetch_usps()
     assert cache.joinpath(usps.FILE).is_file()
     np.testing.assert_array_equal(np.r_[found.y_train, found.y_test], y)
@@ -311,13 +323,13 @@ def test_usps_round_trip(first_label, suffix, cache, tmp_path):
 def test_other_files_are_no_usps(line, tmp_path):
     good = written(tmp_path / "good", "3 1:0.5\n")
     with pytest.raises(InputError, match="bad"):
-        convert.convert_usps(good, written(tmp_path / "bad", line), tmp_path)
+        convert_usps(good, written(tmp_path / "bad", line), tmp_path)
 
 
 def test_usps_labels_cannot_be_both_kinds(tmp_path):
     train, test = written(tmp_path / "train", "0 1:0.5\n"), written(tmp_path / "test", "10 1:0.5\n")
     with pytest.raises(InputError, match="labels 0 and 10"):
-        convert.convert_usps(train, test, tmp_path)
+        convert_usps(train, test, tmp_path)
 
 
 def naive_attributes(tokens, t):
@@ -356,7 +368,7 @@ def check_attributes(found, n_checked):
 def test_conll2000_round_trip(cache, tmp_path):
     train = written(tmp_path / "train.txt.gz", SMALL_CORPUS.replace("\n\n", "\r\n\n\n").rstrip())
     test = written(tmp_path / "test.txt", SMALL_TEST_CORPUS)
-    assert convert.main(["conll2000", str(train), str(test)]) == 0
+    assert run_convert("conll2000", train, test) == [f"wrote {cache / name}" for name in conll2000.FILES]
     texts = [gzip.decompress((cache / name).read_bytes()).decode() for name in conll2000.FILES]
     assert texts == [SMALL_CORPUS, SMALL_TEST_CORPUS]
     found = fetch_conll2000()
@@ -376,7 +388,7 @@ def test_conll2000_round_trip(cache, tmp_path):
 def test_other_files_are_no_corpus(content, message, tmp_path):
     good = written(tmp_path / "good", SMALL_CORPUS)
     with pytest.raises(InputError, match=message):
-        convert.convert_conll2000(good, written(tmp_path / "bad", content), tmp_path)
+        convert_conll2000(good, written(tmp_path / "bad", content), tmp_path)
     assert not (tmp_path / "conll2000").exists()
 
 
@@ -396,9 +408,9 @@ def photos(tmp_path):
     return tmp_path
 
 
-def test_horses_round_trip(cache, photos, capsys):
-    assert convert.main(["horses", str(photos / "rgb"), str(photos / "figure_ground")]) == 0
-    assert capsys.readouterr().out.splitlines() == [f"wrote {cache / name}" for name in horses.FILES]
+def test_horses_round_trip(cache, photos):
+    lines = run_convert("horses", photos / "rgb", photos / "figure_ground")
+    assert lines == [f"wrote {cache / name}" for name in horses.FILES]
     found = fetch_horses()
     assert (len(found.X_train), len(found.X_test)) == (2, 1)
     check_horses(found)
@@ -416,19 +428,27 @@ def test_horses_round_trip(cache, photos, capsys):
 def test_other_folders_are_no_horses(photos):
     (photos / "figure_ground" / "horse1.png").rename(photos / "figure_ground" / "other.png")
     with pytest.raises(InputError, match=r"horse1\.png has no mask of the same name"):
-        convert.convert_horses(photos / "rgb", photos / "figure_ground", photos)
+        convert_horses(photos / "rgb", photos / "figure_ground", photos)
     (photos / "rgb" / "horse1.png").write_text("no image")
     (photos / "figure_ground" / "other.png").rename(photos / "figure_ground" / "horse1.png")
     with pytest.raises(InputError, match=r"horse1\.png is not an image"):
-        convert.convert_horses(photos / "rgb", photos / "figure_ground", photos)
+        convert_horses(photos / "rgb", photos / "figure_ground", photos)
     (photos / "empty").mkdir()
     with pytest.raises(InputError, match="has no images"):
-        convert.convert_horses(photos / "empty", photos / "figure_ground", photos)
+        convert_horses(photos / "empty", photos / "figure_ground", photos)
 
 
-def test_converter_runs_as_a_module(tmp_path):
+def test_photographs_and_masks_have_the_same_size(photos):
+    masks = photos / "figure_ground"
+    (masks / "horse2.png").write_bytes((masks / "horse0.png").read_bytes())
+    with pytest.raises(InputError, match=r"horse2\.png has \(96, 96\) pixels .*they must match"):
+        convert_horses(photos / "rgb", masks, photos)
+
+
+def test_converter_writes_into_the_folder_given(tmp_path):
+    """In a process of its own, as users run it."""
     train, test = written(tmp_path / "train", SMALL_CORPUS), written(tmp_path / "test", SMALL_TEST_CORPUS)
-    command = [sys.executable, "-W", "error::RuntimeWarning", "-m", "bcfw.datasets.convert", "conll2000"]
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-m", "bcfw", "convert", "conll2000"]
     done = subprocess.run(
         [*command, str(train), str(test), "--out", str(tmp_path / "out")], capture_output=True, text=True, check=False
     )
@@ -438,18 +458,13 @@ def test_converter_runs_as_a_module(tmp_path):
     assert sorted(tmp_path.glob("out/*/*")) == sorted(paths)
 
 
-def test_converter_reports_a_missing_file(tmp_path, capsys):
-    assert convert.main(["ocr", str(tmp_path / "letter.data.gz")]) == 1
-    assert "letter.data.gz" in capsys.readouterr().err
-
-
 def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise OSError("disk full")
 
     monkeypatch.setattr(np, "savez_compressed", fail)
     with pytest.raises(OSError, match="disk full"):
-        convert.convert_ocr(written(tmp_path / "letter.data", ONE_LETTER), tmp_path / "out")
+        convert_ocr(written(tmp_path / "letter.data", ONE_LETTER), tmp_path / "out")
     assert not list(tmp_path.glob("out/*/*"))
 
 
@@ -477,7 +492,7 @@ def test_real_ocr(real_data, tmp_path):
     words = ["".join(chr(ord("a") + k) for k in arrays["y"][s:e]) for s, e in pairwise(ends)]
     lines = letter_lines(words, arrays["fold"], arrays["X"])
     source = written(tmp_path / "letter.data", "".join(line for word in lines for line in word))
-    with np.load(convert.convert_ocr(source, tmp_path)[0]) as archive:
+    with np.load(convert_ocr(source, tmp_path)[0]) as archive:
         for name, array in arrays.items():
             assert archive[name].dtype == array.dtype
             np.testing.assert_array_equal(archive[name], array)
@@ -495,7 +510,7 @@ def test_real_usps(real_data, tmp_path):
         written(tmp_path / part, libsvm_lines(found[f"X_{part}"][:50, :256], found[f"y_{part}"][:50] + 1))
         for part in ("train", "test")
     ]
-    with np.load(convert.convert_usps(*files, tmp_path)[0]) as archive, np.load(path) as original:
+    with np.load(convert_usps(*files, tmp_path)[0]) as archive, np.load(path) as original:
         assert set(archive) == set(original)
         for name in original:
             assert archive[name].dtype == original[name].dtype
@@ -513,7 +528,7 @@ def test_real_conll2000(real_data, tmp_path):
     assert np.unique(np.concatenate(found.y_train)).tolist() == list(range(22))
     assert np.concatenate(found.y_test).max() == 22
     check_attributes(found, 40)
-    for path, original in zip(convert.convert_conll2000(*originals, tmp_path), originals, strict=True):
+    for path, original in zip(convert_conll2000(*originals, tmp_path), originals, strict=True):
         assert gzip.decompress(path.read_bytes()) == gzip.decompress(original.read_bytes())
 
 

@@ -34,7 +34,7 @@ ORDER = [
     "datasets",
     "formats",
     "report",
-    "cli",
+    "commands",
 ]
 
 BASE = {"errors", "records", "options", "files"}
@@ -54,7 +54,7 @@ NARROW = {
 }
 
 #: The thin end may use the public face, ``import bcfw``, which reaches everything.
-FACE = {"cli", "report"}
+FACE = {"commands", "report"}
 
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 
@@ -87,7 +87,7 @@ def imported_layers(path: Path) -> set[str]:
 def test_imports_point_upward(path):
     layer = layer_of(path)
     if layer in ("__init__", "__main__"):
-        assert imported_layers(path) <= {"cli"}
+        assert imported_layers(path) <= {"commands"}
         return
     assert layer in ORDER, f"{layer} has no place in the order of layers"
     allowed = NARROW.get(layer, set(ORDER[: ORDER.index(layer)])) | {layer} | ({"bcfw"} if layer in FACE else set())

@@ -2,9 +2,12 @@
 
 :func:`load_digit_words` needs no file: it writes words from the digits that scikit-learn ships. The ``fetch_*``
 functions read public research data whose licences forbid shipping them, from the folder named by the environment
-variable ``BCFW_DATA`` or from the user's cache; where they find none, :class:`DataNotFound` names the public source
-and the command of :mod:`bcfw.datasets.convert` that turns the original files into the ones read here (for
-:func:`fetch_hansards`, whose features need statistics of a large corpus, the arrays to write).
+variable ``BCFW_DATA`` or from the user's cache. Where they find none, :class:`DataNotFound` names the public source
+and the command ``bcfw convert`` that turns the original files into the ones read here (for :func:`fetch_hansards`,
+whose features need statistics of a large corpus, the arrays to write).
+
+The ``convert_*`` functions are those commands from Python. They write into the user's cache (:func:`cache_folder`), or
+into another folder, which ``BCFW_DATA`` should then name.
 
 Every loader returns a :class:`sklearn.utils.Bunch` with ``X_train``, ``y_train``, ``X_test``, ``y_test``,
 ``target_names`` and ``DESCR``.
@@ -12,21 +15,25 @@ Every loader returns a :class:`sklearn.utils.Bunch` with ``X_train``, ``y_train`
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
-from bcfw.datasets.conll2000 import fetch_conll2000
+from bcfw.datasets import conll2000, horses, ocr, usps
+from bcfw.datasets.conll2000 import convert_conll2000, fetch_conll2000
+from bcfw.datasets.converted import Converter
 from bcfw.datasets.digit_words import load_digit_words
 from bcfw.datasets.hansards import fetch_hansards
 from bcfw.datasets.horses import fetch_horses
+from bcfw.datasets.horses_images import convert_horses
 from bcfw.datasets.locate import DataNotFound, cache_folder
-from bcfw.datasets.ocr import fetch_ocr
-from bcfw.datasets.usps import fetch_usps
+from bcfw.datasets.ocr import convert_ocr, fetch_ocr
+from bcfw.datasets.usps import convert_usps, fetch_usps
 
 __all__ = [
+    "CONVERTERS",
     "DataNotFound",
     "cache_folder",
-    "convert",
+    "convert_conll2000",
+    "convert_horses",
+    "convert_ocr",
+    "convert_usps",
     "fetch_conll2000",
     "fetch_hansards",
     "fetch_horses",
@@ -35,12 +42,16 @@ __all__ = [
     "load_digit_words",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    # Not imported above: ``python -m bcfw.datasets.convert`` would then run a second copy of a loaded module.
-    if name == "convert":
-        return importlib.import_module("bcfw.datasets.convert")
-    raise AttributeError(f"module 'bcfw.datasets' has no attribute {name!r}")
+#: The name of a data set, as in ``bcfw convert NAME``: its converter and the original files that it takes.
+CONVERTERS: dict[str, Converter] = {
+    source.name: Converter(source.title, convert, source.originals)
+    for source, convert in (
+        (ocr.SOURCE, convert_ocr),
+        (usps.SOURCE, convert_usps),
+        (conll2000.SOURCE, convert_conll2000),
+        (horses.SOURCE, convert_horses),
+    )
+}
 
 
 def __dir__() -> list[str]:

@@ -13,19 +13,22 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
 from bcfw.datasets.arrays import cut, offsets_of
+from bcfw.datasets.converted import save_bytes
 from bcfw.datasets.locate import Source
 from bcfw.errors import InputError
+from bcfw.files import PathLike
 
 FILES = ("conll2000/train.txt.gz", "conll2000/test.txt.gz")
 
 SOURCE = Source(
+    name="conll2000",
     title="CoNLL-2000 chunking",
     files=FILES,
     origin=(
         "train.txt.gz and test.txt.gz of the CoNLL-2000 shared task on chunking "
         "(https://www.clips.uantwerpen.be/conll2000/chunking/)"
     ),
-    command="python -m bcfw.datasets.convert conll2000 train.txt.gz test.txt.gz",
+    originals={"train": "train.txt.gz", "test": "test.txt.gz"},
 )
 
 DESCR = """\
@@ -171,6 +174,36 @@ def read_corpus(path: Path) -> Corpus:
     if not words:
         raise InputError(f"{path} has no sentences; get it again")
     return Corpus(words, tags, chunks, offsets_of(length for length in lengths if length))
+
+
+def convert_conll2000(train: PathLike, test: PathLike, out: PathLike | None = None) -> list[Path]:
+    """Check and copy the chunking files ``train.txt.gz`` and ``test.txt.gz``, or the same uncompressed.
+
+    Parameters
+    ----------
+    train, test : path
+        The original files: a word, its part-of-speech tag and its chunk tag per line, empty lines between sentences.
+    out : path, optional
+        Data folder to write into; the user's cache by default.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+    """
+    corpora = [read_corpus(Path(source)) for source in (train, test)]
+    return [
+        # Without a time stamp, equal text gives equal files.
+        save_bytes(out, name, gzip.compress(_text(corpus).encode(), mtime=0))
+        for name, corpus in zip(FILES, corpora, strict=True)
+    ]
+
+
+def _text(corpus: Corpus) -> str:
+    """The lines that :func:`read_corpus` reads."""
+    lines = [f"{word} {tag} {chunk}\n" for word, tag, chunk in zip(*corpus[:3], strict=True)]
+    ends = corpus.offsets.tolist()
+    return "".join("".join(lines[start:end]) + "\n" for start, end in pairwise(ends))
 
 
 class Attributes:

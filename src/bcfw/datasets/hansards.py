@@ -11,6 +11,7 @@ from bcfw.datasets.locate import Source
 FILE = "wordalign/hansards_pairs.npz"
 
 SOURCE = Source(
+    name="hansards",
     title="Hansards word alignment",
     files=(FILE,),
     origin=(

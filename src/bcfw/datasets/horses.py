@@ -15,13 +15,14 @@ FILES = (
 )
 
 SOURCE = Source(
+    name="horses",
     title="Weizmann horses",
     files=FILES,
     origin=(
         "the Weizmann horse database by Eran Borenstein, folders rgb and figure_ground "
         "(https://www.msri.org/people/members/eranb/)"
     ),
-    command="python -m bcfw.datasets.convert horses rgb figure_ground",
+    originals={"rgb": "rgb", "figure_ground": "figure_ground"},
 )
 
 #: Sizes of the colour and texture vocabularies, and what the counts of a superpixel add up to in each.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -23,22 +24,26 @@ class Source:
 
     Attributes
     ----------
+    name : str
+        Short name of the data set, as in ``bcfw convert NAME``.
     title : str
         What the data are, for messages.
     files : tuple of str
         The files, relative to a data folder.
     origin : str
         The original public files by name, and the page that offers them.
-    command : str
-        The command that converts the original files; empty if there is none.
+    originals : mapping of str to str
+        The original files that the converter takes: its parameter -> the public name of the file. Empty if there is
+        no converter.
     layout : str
-        The arrays that the file must hold, for data without a command.
+        The arrays that the file must hold, for data without a converter.
     """
 
+    name: str
     title: str
     files: tuple[str, ...]
     origin: str
-    command: str = ""
+    originals: Mapping[str, str] = field(default_factory=dict)
     layout: str = ""
 
     def locate(self) -> list[Path]:
@@ -73,7 +78,9 @@ class Source:
 
     def _recipe(self) -> str:
         """What turns the original files into the ones read here."""
-        return f"run '{self.command}'" if self.command else f"compute and save the arrays {self.layout}"
+        if not self.originals:
+            return f"compute and save the arrays {self.layout}"
+        return f"run 'bcfw convert {self.name} {' '.join(self.originals.values())}'"
 
 
 def cache_folder() -> Path:

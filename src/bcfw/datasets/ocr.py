@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import gzip
 import string
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from bcfw.datasets.arrays import cut, feature_matrix
+from bcfw.datasets.arrays import cut, feature_matrix, offsets_of
+from bcfw.datasets.converted import save_arrays
 from bcfw.datasets.locate import Source
-from bcfw.errors import OptionError, nearest
+from bcfw.errors import InputError, OptionError, nearest
+from bcfw.files import PathLike
 
 FILE = "ocr/ocr_letters.npz"
 
 SOURCE = Source(
+    name="ocr",
     title="OCR letters",
     files=(FILE,),
     origin="letter.data.gz from Ben Taskar's page at the Stanford AI lab (http://ai.stanford.edu/~btaskar/ocr/)",
-    command="python -m bcfw.datasets.convert ocr letter.data.gz",
+    originals={"letters": "letter.data.gz"},
 )
+
+#: Pixels of a letter.
+N_PIXELS = 16 * 8
 
 #: Which folds train: "large" is the published protocol OCR-large, "small" its reverse.
 TRAIN_FOLDS = {"large": tuple(range(1, 10)), "small": (0,)}
@@ -90,3 +99,90 @@ def fetch_ocr(size: str = "large", *, constant: bool = True) -> Bunch:
     bunch.target_names = list(string.ascii_lowercase)
     bunch.DESCR = DESCR.format(size=size, n_train=len(bunch.X_train), n_test=len(bunch.X_test))
     return bunch
+
+
+def convert_ocr(letters: PathLike, out: PathLike | None = None) -> list[Path]:
+    """Convert ``letter.data.gz``, or the same uncompressed.
+
+    Lines are letters, their fields separated by tabs: id, letter, next_id (-1 ends a word), word_id, position, fold
+    and 128 binary pixels. Words are followed along next_id; they keep the order of their first letters.
+
+    Parameters
+    ----------
+    letters : path
+        The original file.
+    out : path, optional
+        Data folder to write into; the user's cache by default.
+
+    Returns
+    -------
+    list of Path
+        The file written.
+    """
+    source = Path(letters)
+    rows = list(_letter_rows(source))
+    words = _words(source, rows)
+    order = [row for word in words for row in word]
+    for word in words:
+        if len({rows[row].fold for row in word}) > 1:
+            raise InputError(f"{source}, line {word[0] + 1}: the letters of this word are in different folds")
+    arrays: dict[str, np.ndarray] = {
+        "X": np.stack([rows[row].pixels for row in order]),
+        "y": np.array([rows[row].label for row in order], dtype=np.int8),
+        "offsets": offsets_of(len(word) for word in words).astype(np.int32),
+        "fold": np.array([rows[word[0]].fold for word in words], dtype=np.int8),
+    }
+    return [save_arrays(out, FILE, arrays)]
+
+
+class _Letter:
+    """One line of ``letter.data``."""
+
+    __slots__ = ("fold", "id", "label", "next_id", "pixels")
+
+    def __init__(self, line: bytes) -> None:
+        identity, letter, next_id, _, _, fold, pixels = line.split(b"\t", 6)
+        self.id, self.next_id, self.fold = int(identity), int(next_id), int(fold)
+        self.label = ord(letter) - ord("a")
+        # Pixels are single characters, so that dropping the tabs leaves one byte for each.
+        self.pixels = np.frombuffer(pixels.replace(b"\t", b""), dtype=np.uint8) - ord("0")
+        if not (0 <= self.label < 26 and 0 <= self.fold < 10 and len(self.pixels) == N_PIXELS):
+            raise ValueError
+        if self.pixels.max() > 1:
+            raise ValueError
+
+
+def _letter_rows(source: Path) -> Iterator[_Letter]:
+    raw = source.read_bytes()
+    try:
+        text = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+    except (OSError, EOFError) as error:
+        raise InputError(f"{source} is not a gzip file ({error}); get it again") from error
+    for number, line in enumerate(text.strip().split(b"\n"), start=1):
+        try:
+            yield _Letter(line.strip())
+        except (ValueError, TypeError) as error:
+            raise InputError(
+                f"{source}, line {number}: expected id, letter, next_id, word_id, position, fold (0 to 9) and "
+                f"{N_PIXELS} binary pixels, separated by tabs"
+            ) from error
+
+
+def _words(source: Path, rows: list[_Letter]) -> list[list[int]]:
+    """Row numbers of the letters of each word, along next_id."""
+    row_of = {letter.id: row for row, letter in enumerate(rows)}
+    continued = {letter.next_id for letter in rows}
+    words = []
+    for row, letter in enumerate(rows):
+        if letter.id in continued:
+            continue
+        word = [row]
+        while (following := rows[word[-1]].next_id) != -1:
+            if following not in row_of:
+                raise InputError(f"{source}, line {word[-1] + 1}: next_id {following} is not in the file")
+            word.append(row_of[following])
+        words.append(word)
+    # A cycle has no first letter, and a letter that follows two others is counted twice.
+    if len(row_of) != len(rows) or sum(len(word) for word in words) != len(rows):
+        raise InputError(f"{source}: id and next_id do not form words, each letter in exactly one of them")
+    return words

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from sklearn.utils import Bunch
 
 from bcfw.datasets.arrays import feature_matrix
+from bcfw.datasets.converted import save_arrays
 from bcfw.datasets.locate import Source
+from bcfw.errors import InputError
+from bcfw.files import PathLike
 
 FILE = "usps/usps.npz"
 
 SOURCE = Source(
+    name="usps",
     title="USPS digits",
     files=(FILE,),
     origin=(
         "the USPS zip-code digits usps.bz2 and usps.t.bz2 from the LIBSVM data sets, multi-class part "
         "(https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/)"
     ),
-    command="python -m bcfw.datasets.convert usps usps.bz2 usps.t.bz2",
+    originals={"train": "usps.bz2", "test": "usps.t.bz2"},
 )
+
+#: Pixels of an image.
+N_PIXELS = 16 * 16
 
 #: The file holds grey values as whole numbers, ``(value + 1) * SCALE``: the original ones have three decimals.
 SCALE = 1000
@@ -75,3 +84,43 @@ def fetch_usps(*, constant: bool = True) -> Bunch:
     bunch.target_names = [str(digit) for digit in range(10)]
     bunch.DESCR = DESCR.format(n_train=len(bunch.X_train), n_test=len(bunch.X_test))
     return bunch
+
+
+def convert_usps(train: PathLike, test: PathLike, out: PathLike | None = None) -> list[Path]:
+    """Convert ``usps.bz2`` and ``usps.t.bz2``, or the same compressed by gzip or not at all.
+
+    Lines are in LIBSVM's format, grey values in [-1, 1] and labels 1 to 10 for the digits 0 to 9. Files with labels
+    0 to 9 are taken as they are.
+
+    Parameters
+    ----------
+    train, test : path
+        The original files.
+    out : path, optional
+        Data folder to write into; the user's cache by default.
+
+    Returns
+    -------
+    list of Path
+        The file written.
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    arrays: dict[str, np.ndarray] = {}
+    labels: dict[str, np.ndarray] = {}
+    for part, source in (("train", Path(train)), ("test", Path(test))):
+        try:
+            X, y = load_svmlight_file(str(source), n_features=N_PIXELS, zero_based=False)
+        except (ValueError, EOFError) as error:
+            raise InputError(f"{source} is not a LIBSVM file with {N_PIXELS} features ({error})") from error
+        if len(y) == 0 or np.abs(X.data).max(initial=0.0) > 1.0 or not np.isin(y, np.arange(11)).all():
+            raise InputError(f"{source}: expected labels 1 to 10 and grey values in [-1, 1]; is it the USPS file?")
+        arrays[f"X_{part}"] = np.rint((X.toarray() + 1.0) * SCALE).astype(np.int16)
+        labels[part] = y.astype(np.int8)
+    lowest = min(y.min() for y in labels.values())
+    highest = max(y.max() for y in labels.values())
+    if lowest == 0 and highest == 10:
+        raise InputError(f"{train} and {test} have labels 0 and 10; they should be 1 to 10, or 0 to 9")
+    for part, y in labels.items():
+        arrays[f"y_{part}"] = y - np.int8(lowest > 0)
+    return [save_arrays(out, FILE, arrays)]

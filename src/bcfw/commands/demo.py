@@ -1,17 +1,16 @@
-"""The demonstration behind ``bcfw demo``: handwritten dates, a chain, and what it gains over single digits."""
+"""``bcfw demo``: handwritten dates, a chain, and what it gains over single digits."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
-from bcfw.datasets import load_digit_words
-from bcfw.estimators import ChainSVM, MulticlassSVM
-from bcfw.report.plots import PlotUnavailableError, plot_convergence, plot_sequences
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 #: Best on validation words, written with a third of the training images that the training words did not use.
 LAM_CHAIN, LAM_SINGLE = 0.03, 0.001
@@ -21,6 +20,21 @@ What to do next:
   your own sequences    bcfw.ChainSVM().fit(X, y): X a list of (T, F) arrays, y a list of T labels each
   your own structure    three methods in Python: docs/own_models.md
   how it is certified   docs/how_it_works.md"""
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("demo-output"),
+    show_default=True,
+    help="Folder for the pictures.",
+)
+@click.option("--seed", default=0, show_default=True, help="Seed of the data and of training.")
+@click.option("--plain", is_flag=True, help="Progress as plain lines instead of a live bar.")
+def demo(out: Path, seed: int, plain: bool) -> None:
+    """Train a sequence labeller on handwritten dates; show progress, certificate, test errors and pictures."""
+    run_demo(out, seed, verbose=2 if plain else 1)
 
 
 def run_demo(out: Path, seed: int = 0, verbose: int = 1, console: Console | None = None) -> dict[str, Any]:
@@ -33,6 +47,11 @@ def run_demo(out: Path, seed: int = 0, verbose: int = 1, console: Console | None
     verbose : 0 quiet, 1 live, 2 plain lines
     console : where to print
     """
+    from rich.console import Console
+
+    from bcfw.datasets import load_digit_words
+    from bcfw.estimators import ChainSVM, MulticlassSVM
+
     console = console or Console(highlight=False)
     words = load_digit_words(seed=seed)
     console.print(
@@ -68,6 +87,8 @@ def error_rates(truths: list[np.ndarray], given: list[np.ndarray]) -> dict[str, 
 
 
 def error_table(errors: dict[str, dict[str, float]]) -> Table:
+    from rich.table import Table
+
     table = Table(title="Test errors on the same features")
     table.add_column("model")
     table.add_column("wrong digits", justify="right")
@@ -79,6 +100,8 @@ def error_table(errors: dict[str, dict[str, float]]) -> Table:
 
 def draw(out: Path, result: Any, words: Any, predictions: dict[str, Any], console: Console) -> None:
     """The convergence plot, and words on which the two models differ most."""
+    from bcfw.report.plots import PlotUnavailableError, plot_convergence, plot_sequences
+
     out.mkdir(parents=True, exist_ok=True)
     differences = [int(np.sum(one != other)) for one, other in zip(*predictions.values(), strict=True)]
     shown = np.argsort(differences, kind="stable")[::-1][:6]

@@ -1,0 +1,61 @@
+"""``bcfw convert``: original public data files to the ones that :mod:`bcfw.datasets` loads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bcfw.errors import BcfwError
+
+if TYPE_CHECKING:
+    from bcfw.datasets.converted import Converter
+
+
+class Converters(click.Group):
+    """One subcommand per entry of :data:`bcfw.datasets.CONVERTERS`.
+
+    They are made when they are asked for, because the table is slow to import.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from bcfw.datasets import CONVERTERS
+
+        return list(CONVERTERS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from bcfw.datasets import CONVERTERS
+
+        return converter_command(cmd_name, CONVERTERS[cmd_name]) if cmd_name in CONVERTERS else None
+
+
+@click.group(cls=Converters)
+def convert() -> None:
+    """Convert the original files of a data set.
+
+    The DataNotFound error of a data set's loader says where to get its original files. By default the converted ones
+    go to the user's cache, where the loaders look. With --out, set the environment variable BCFW_DATA to that folder.
+    """
+
+
+def converter_command(name: str, converter: Converter) -> click.Command:
+    """The subcommand ``name``: one argument per original file, and ``--out``."""
+    from bcfw.datasets import cache_folder
+
+    def run(out: Path | None, **originals: Path) -> None:
+        try:
+            written = converter.convert(**originals, out=out)
+        except (BcfwError, OSError) as error:
+            raise click.ClickException(str(error)) from error
+        for path in written:
+            click.echo(f"wrote {path}")
+
+    path = click.Path(path_type=Path)
+    arguments = [
+        click.Argument([parameter], type=path, metavar=original) for parameter, original in converter.originals.items()
+    ]
+    out_help = f"Data folder to write into (default: {cache_folder()})."
+    out_option = click.Option(["--out"], type=path, metavar="DIR", help=out_help)
+    help_text = f"{converter.title}, from {' and '.join(converter.originals.values())}."
+    return click.Command(name, params=[*arguments, out_option], callback=run, help=help_text)

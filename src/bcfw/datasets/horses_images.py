@@ -1,0 +1,158 @@
+"""The converter of the Weizmann horses: photographs and masks become the superpixel graphs that ``horses.py`` loads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from bcfw.datasets import superpixels
+from bcfw.datasets.arrays import offsets_of
+from bcfw.datasets.converted import save_arrays
+from bcfw.datasets.horses import COLOUR_WORDS, FILES, SIDE, TEXTURE_WORDS, TOTAL_COUNT
+from bcfw.errors import InputError
+from bcfw.files import PathLike
+
+#: Share of the images that train.
+TRAIN_SHARE = 0.61
+
+#: Pixels of each training image that the vocabularies are learned from.
+PIXEL_SAMPLE = 300
+
+
+def convert_horses(rgb: PathLike, figure_ground: PathLike, out: PathLike | None = None) -> list[Path]:
+    """Cut the images of the Weizmann horse database into superpixels (see :mod:`bcfw.datasets.superpixels`).
+
+    Colour and texture words are k-means centres of pixels of the training images, a random 61 % of all. Reading images
+    needs Pillow. Another release of it or of scikit-learn may give slightly different superpixels and words.
+
+    Parameters
+    ----------
+    rgb, figure_ground : path
+        Folders with the photographs and with masks of the same names, bright where the horse is.
+    out : path, optional
+        Data folder to write into; the user's cache by default.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+    """
+    pairs = _image_pairs(Path(rgb), Path(figure_ground))
+    images, masks = _read_pairs(pairs)
+    labs = [superpixels.to_lab(image) for image in images]
+    maps = [superpixels.slic(lab) for lab in labs]
+    ids = np.arange(1, len(pairs) + 1, dtype=np.int16)
+    contents = (
+        {**_graphs(labs, maps, masks, _draw_training(len(pairs))), "ids": ids},
+        _pixels(maps, masks),
+        {**_small_images(pairs), "ids": ids},
+    )
+    return [save_arrays(out, name, arrays) for name, arrays in zip(FILES, contents, strict=True)]
+
+
+def _image_pairs(rgb: Path, figure_ground: Path) -> list[tuple[Path, Path]]:
+    """Photographs and their masks, which have the same names up to the ending, in the order of names."""
+    masks = {path.stem: path for path in sorted(figure_ground.iterdir()) if path.is_file()}
+    images = [path for path in sorted(rgb.iterdir()) if path.is_file()]
+    if not images:
+        raise InputError(f"{rgb} has no images")
+    for path in images:
+        if path.stem not in masks:
+            raise InputError(f"{path} has no mask of the same name in {figure_ground}")
+    return [(path, masks[path.stem]) for path in images]
+
+
+def _read_pairs(pairs: list[tuple[Path, Path]]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """(H, W, 3) colours of each photograph and (H, W) bool, whether a pixel is horse."""
+    images = [_read_image(image, "RGB") for image, _ in pairs]
+    masks = [_read_mask(mask) for _, mask in pairs]
+    for (image, mask), photo, truth in zip(pairs, images, masks, strict=True):
+        if photo.shape[:2] != truth.shape:
+            raise InputError(f"{image} has {photo.shape[:2]} pixels and {mask} {truth.shape}; they must match")
+    return images, masks
+
+
+def _read_mask(path: Path, side: int | None = None) -> np.ndarray:
+    """Whether a pixel is horse: bright in the mask."""
+    return _read_image(path, "L", side) > 127
+
+
+def _read_image(path: Path, mode: str, side: int | None = None) -> np.ndarray:
+    """Pixels of an image, in colour ("RGB") or grey ("L"), reduced to ``side`` rows and columns if given."""
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError as error:
+        raise InputError("reading images needs Pillow: pip install pillow") from error
+    try:
+        with Image.open(path) as image:
+            picture = image.convert(mode)
+            return np.asarray(picture if side is None else picture.resize((side, side)))
+    except UnidentifiedImageError as error:
+        raise InputError(f"{path} is not an image; get it again") from error
+
+
+def _draw_training(n_images: int) -> np.ndarray:
+    """(n_images,) whether an image trains: a random share of them, the same in every run."""
+    is_train = np.zeros(n_images, dtype=bool)
+    is_train[np.random.default_rng(0).permutation(n_images)[: max(1, round(TRAIN_SHARE * n_images))]] = True
+    return is_train
+
+
+def _graphs(
+    labs: list[np.ndarray], maps: list[np.ndarray], masks: list[np.ndarray], is_train: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Superpixels of all images one after the other, their labels and edges, and where each image begins."""
+    pieces = [superpixels.describe(*pair) for pair in zip(maps, labs, strict=True)]
+    labels = [_majority(*pair) for pair in zip(maps, masks, strict=True)]
+    return {
+        "bow": _word_counts(labs, maps, is_train),
+        "geom": np.concatenate([one.geom for one in pieces]).astype(np.float32),
+        "y": np.concatenate(labels).astype(np.uint8),
+        "node_off": offsets_of(len(one.geom) for one in pieces).astype(np.int32),
+        "edges": np.concatenate([one.edges for one in pieces]).astype(np.int32),
+        "edge_feat": np.concatenate([one.edge_feat for one in pieces]).astype(np.float32),
+        "edge_off": offsets_of(len(one.edges) for one in pieces).astype(np.int32),
+        "is_train": is_train,
+    }
+
+
+def _majority(superpixel: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """(V,) whether most pixels of a superpixel are horse."""
+    return np.bincount(superpixel.ravel(), mask.ravel()) > np.bincount(superpixel.ravel()) / 2
+
+
+def _word_counts(labs: list[np.ndarray], maps: list[np.ndarray], is_train: np.ndarray) -> np.ndarray:
+    """(N, 192) counts of colour and texture words in all superpixels."""
+    from sklearn.cluster import MiniBatchKMeans
+
+    rng = np.random.default_rng(0)
+    counts = []
+    for n_words, values in (
+        (COLOUR_WORDS, lambda lab: lab.reshape(-1, 3)),
+        (TEXTURE_WORDS, superpixels.patches),
+    ):
+        samples = [rng.choice(values(labs[k]), PIXEL_SAMPLE) for k in np.flatnonzero(is_train)]
+        vocabulary = MiniBatchKMeans(n_words, random_state=0, n_init=3).fit(np.concatenate(samples))
+        words = [vocabulary.predict(values(lab)) for lab in labs]
+        pairs = zip(maps, words, strict=True)
+        counts.append([superpixels.word_counts(m, one, n_words, TOTAL_COUNT) for m, one in pairs])
+    return np.hstack([np.concatenate(one) for one in counts])
+
+
+def _pixels(maps: list[np.ndarray], masks: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """Superpixel and truth of every pixel, all images one after the other, and the images' shapes."""
+    return {
+        "maps": np.concatenate([one.ravel() for one in maps]).astype(np.uint16),
+        "masks": np.packbits(np.concatenate([one.ravel() for one in masks])),
+        "shapes": np.array([one.shape for one in maps], dtype=np.int16),
+    }
+
+
+def _small_images(pairs: list[tuple[Path, Path]]) -> dict[str, np.ndarray]:
+    """The photographs and masks reduced to SIDE rows and columns."""
+    masks = np.stack([_read_mask(mask, SIDE) for _, mask in pairs])
+    return {
+        "X": np.stack([_read_image(image, "RGB", SIDE) for image, _ in pairs]),
+        "Y": np.packbits(masks.reshape(-1, SIDE**2), axis=1),
+    }
