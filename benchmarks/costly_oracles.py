@@ -61,7 +61,7 @@ class CpuClock:
         self.start = time.process_time()
         self.wall, self.cpu = [0.0], [0.0]
 
-    def __call__(self, info: bcfw.run.Info) -> bool:
+    def __call__(self, info: bcfw.solvers.PassInfo) -> bool:
         self._note(info.seconds)
         return self.cpu[-1] >= self.cap
 

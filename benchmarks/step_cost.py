@@ -19,9 +19,10 @@ import scipy.sparse as sp
 
 import bcfw
 from bcfw import datasets
-from bcfw.dual import DualProblem
-from bcfw.models.contract import Data, Work, argmax, scores
-from bcfw.records import State
+from bcfw.dual import open_problem
+from bcfw.dual.certify import certify_state
+from bcfw.passes.contract import Data, Work, argmax, scores
+from bcfw.records import State, in_order
 
 
 def oracle_pass(data_fields: Any, work_fields: Any, state_fields: Any, order: np.ndarray) -> float:
@@ -44,21 +45,21 @@ def seconds(call: Any, *args: Any) -> float:
 
 def measure(name: str, model: Any, X: Any, y: Any, lam: float, passes: int) -> None:
     """Time oracle, step, averaged step and certificate; print medians per block and ratios to the oracle."""
-    problem = DualProblem(model.bind(X, y), X, y, lam)
+    problem = open_problem(model, X, y, lam)
     plain = problem.rule()
     averaging = problem.rule(tracks=1)
     rng = np.random.default_rng(0)
     nothing = np.zeros(0, np.int64)
     problem.call(oracle_pass, nothing)
-    problem.visit(nothing, plain)
+    problem.visit(in_order(nothing), plain)
     rows = []
     for _ in range(passes):
         order = rng.permutation(problem.blocks)
         oracle = seconds(problem.call, oracle_pass, order)
-        step = seconds(problem.visit, order, plain)
+        step = seconds(problem.visit, in_order(order), plain)
         oracle_again = seconds(problem.call, oracle_pass, order)
-        averaged = seconds(problem.visit, order, averaging)
-        certificate = seconds(problem.certificate)
+        averaged = seconds(problem.visit, in_order(order), averaging)
+        certificate = seconds(certify_state, problem)
         rows.append((oracle, step, oracle_again, averaged, certificate))
     times = np.array(rows) / len(problem.blocks) * 1e6
     oracle, step, oracle_again, averaged, certificate = np.median(times, axis=0)
@@ -93,9 +94,9 @@ def measure_python_model(name: str, dim: int, non_zeros: int | None, n: int, pas
         X = [list(rng.standard_normal((2, dim)) / np.sqrt(dim)) for _ in range(n)]
     else:
         X = [[random_row(rng, dim, non_zeros) for _ in range(2)] for _ in range(n)]
-    problem = DualProblem(FreeOracle(dim), X, [0] * n, 1.0 / n)
+    problem = open_problem(FreeOracle(dim), X, [0] * n, 1.0 / n)
     rule = problem.rule()
-    times = [seconds(problem.visit, rng.permutation(problem.blocks), rule) for _ in range(passes)]
+    times = [seconds(problem.visit, in_order(rng.permutation(problem.blocks)), rule) for _ in range(passes)]
     print(f"{name:<28} solver overhead {np.median(times) / n * 1e6:7.2f} us per step", flush=True)
 
 

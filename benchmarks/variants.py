@@ -104,7 +104,7 @@ def run(solver: Any, examples: tuple[Any, Any, Any], lam: float, charge: float, 
     """History of one run, with the relative gap in place of the gap and charged seconds."""
     cost = charge * len(examples[2])
 
-    def over_cap(info: bcfw.run.Info) -> bool:
+    def over_cap(info: bcfw.solvers.PassInfo) -> bool:
         return cost > 0.0 and info.seconds + cost * info.n_passes >= CHARGED_CAP
 
     limits = {"tol": TARGETS[-1], "max_passes": np.inf, "max_seconds": cap, "callbacks": [over_cap]}

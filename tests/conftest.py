@@ -8,10 +8,8 @@ import zlib
 import pytest
 from hypothesis import HealthCheck, settings
 
-from bcfw.dual import DualProblem
-from bcfw.solvers import SOLVERS
-from bcfw.solvers.loop import Loop
-from problems import CASES, VARIANTS
+from bcfw.solvers import SOLVERS, stopwatch
+from problems import CASES, VARIANTS, matches
 
 # Compilation happens inside the first example, so times say nothing; a failing example must come back in every run.
 settings.register_profile(
@@ -40,12 +38,12 @@ def solver(request):
 @pytest.fixture(autouse=True)
 def steady_clock(monkeypatch):
     """Whatever ``auto`` measures takes a microsecond: what it chooses does not depend on how busy the machine is."""
-    monkeypatch.setattr(DualProblem, "oracle_seconds", lambda self: 1e-6)
-    monkeypatch.setattr(Loop, "visit_seconds", lambda self: 1e-6)
+    monkeypatch.setattr(stopwatch, "oracle_seconds", lambda problem: 1e-6)
+    monkeypatch.setattr(stopwatch, "visit_seconds", lambda timings: 1e-6)
 
 
 def pytest_collection_modifyitems(config, items):
-    """Of the tests that combine solver variants with cases keep a sixteenth, drawn by their names.
+    """Of the tests that combine solver variants with cases that match keep a sixteenth, drawn by their names.
 
     Of those that check the optimum, and of those without cases, it is a quarter. The first variant of each solver, its
     defaults, meets all cases. The second half of the tests comes in reverse order: with two processes that begin at
@@ -59,7 +57,10 @@ def pytest_collection_modifyitems(config, items):
         share = 1 if variant not in VARIANTS or variant in firsts else 4
         if share > 1 and {"case", "name"} & params.keys() and item.path.stem != "test_optimum":
             share = 16
-        (left_out if zlib.crc32(item.nodeid.encode()) % share else kept).append(item)
+        kept_here = zlib.crc32(item.nodeid.encode()) % share == 0
+        if kept_here and {"case", "solver"} <= params.keys():
+            kept_here = matches(params["solver"], params["case"])
+        (kept if kept_here else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
     half = len(kept) // 2
     items[:] = kept[:half] + kept[half:][::-1]

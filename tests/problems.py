@@ -19,13 +19,12 @@ import numpy as np
 import scipy.sparse as sp
 
 import bcfw
-from bcfw.dual import DualProblem
-from bcfw.dual.gaps import rebuild_pass
-from bcfw.dual.store import store_rebuild_pass
+from bcfw.dual import DualProblem, open_problem
 from bcfw.options import Choice, Flag
-from bcfw.run import Run
+from bcfw.passes.rebuild import rebuild_pass, store_rebuild_pass
 from bcfw.solvers import SOLVERS
-from bcfw.solvers.base import Outcome
+from bcfw.solvers.base import Outcome, require_match
+from bcfw.solvers.run import SolverRun
 from reference import Enumerated
 
 
@@ -82,7 +81,8 @@ class Case:
 
     def problem(self, sample_weight: Any = None, lam: float | None = None, n_jobs: int = 1) -> DualProblem:
         lam = self.lam if lam is None else lam
-        return DualProblem(self.model.bind(self.X, self.y), self.X, self.y, lam, sample_weight, n_jobs, self.bounds)
+        model = self.model if sample_weight is None else self.settled or self.model
+        return open_problem(model, self.X, self.y, lam, sample_weight, self.bounds, n_jobs)
 
     def take(self, chosen: Any) -> Case:
         """The case with only, or with repetitions of, the chosen examples."""
@@ -504,8 +504,14 @@ CASES = {case.name: case for case in [*built_in_cases(), *own_cases(), *bounded_
 #: The cases with bounds on w, be they the model's own.
 BOUNDED_CASES = {name: case for name, case in CASES.items() if case.box is not None}
 
+
+def kernels_of(model: Any) -> Any:
+    """The kernels that passes over a model's data are specialised to."""
+    return model.kernels if isinstance(model, bcfw.models.KernelModel) else model._kernels
+
+
 #: The cases whose kernels are compiled.
-COMPILED_CASES = {name: case for name, case in CASES.items() if type(case.model).kernels.compiled}
+COMPILED_CASES = {name: case for name, case in CASES.items() if kernels_of(case.model).compiled}
 
 
 # --- solvers -----------------------------------------------------------------------------------------------------
@@ -561,7 +567,8 @@ def covering(solvers: list[Any], enough: int = 12) -> list[Any]:
 def interpreted(case: Case) -> Case:
     """The case with its model's kernels left as Python."""
     model = copy.copy(case.model)
-    model.kernels = type(model).kernels.interpreted()
+    name = "kernels" if isinstance(model, bcfw.models.KernelModel) else "_kernels"
+    setattr(model, name, kernels_of(model).interpreted())
     return dataclasses.replace(case, model=model)
 
 
@@ -579,6 +586,16 @@ EXACT_VARIANTS = {
     and not getattr(solver, "acceleration", 0)
     and not isinstance(solver, bcfw.solvers.Auto)  # which may choose it
 }
+
+
+@functools.cache
+def matches(solver: Any, case: Case) -> bool:
+    """Whether a solver and a problem have what each needs of the other: the pairs that common tests run."""
+    try:
+        require_match(solver, case.problem())
+    except bcfw.OptionError:
+        return False
+    return True
 
 
 def repeats_visits(solver: Any) -> bool:
@@ -617,4 +634,4 @@ def block_state(problem: DualProblem, i: int) -> tuple[np.ndarray, float]:
 def continue_with(problem: DualProblem, solver: Any, max_passes: float, seed: int = 0) -> Outcome:
     """Let a solver work on a problem that others may have worked on before."""
     solver.prepare(problem)
-    return solver.solve(problem, Run(0.0, max_passes), np.random.default_rng(seed))
+    return solver.solve(problem, SolverRun(problem, 0.0, max_passes), np.random.default_rng(seed))

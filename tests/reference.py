@@ -168,7 +168,7 @@ def exact_step(problem: Enumerated, v: np.ndarray, dv: np.ndarray, gap: float) -
 def naive_bcfw(problem: Enumerated, order: Sequence[int], step_size: str = "exact") -> Iterator[Iterate]:
     """bcfw-2013, Alg. 4, with one d-vector per block; yields after every step.
 
-    ``step_size`` is "exact", "decay" or "short": the step that is best without bounds (multiplane-2015).
+    ``step_size`` is "exact", "decay" or "short": the step that is best without bounds (gaps-2016, App. H).
     """
     v_blocks, ell_blocks = np.zeros((problem.n, problem.dim)), np.zeros(problem.n)
     for k, i in enumerate(order):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bcfw
-from bcfw.solvers import BCFW, MultiPlane, auto, loop
+from bcfw.solvers import BCFW, MultiPlane, auto, pass_runner, stopwatch
 from problems import CASES
 
 
@@ -19,7 +19,7 @@ def steady_clock():
 def clock(monkeypatch):
     """A clock that only oracle calls move, one of them by a second more, and visits to the store."""
     costs = {"oracle": 1.0, "now": 0.0, "calls": 0, "interrupted": -1}
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: costs["now"])
+    monkeypatch.setattr(pass_runner.time, "perf_counter", lambda: costs["now"])
     return costs
 
 
@@ -41,11 +41,10 @@ def chosen(clock, store):
     model.clock = clock
     plain = bcfw.dual.DualProblem.visit
 
-    def visit(problem, order, rule, *more, corners=None, **options):
-        found = corners if corners is not None else (more[1] if len(more) > 1 else None)
-        if found is not None and found.source == bcfw.records.STORE_ONLY:
-            clock["now"] += store * len(order)
-        return plain(problem, order, rule, *more, **({} if corners is None else {"corners": corners}), **options)
+    def visit(problem, visits, rule, plan=None):
+        if plan is not None and plan.source == bcfw.records.STORE_ONLY:
+            clock["now"] += store * visits.n_visits
+        return plain(problem, visits, rule, plan)
 
     bcfw.dual.DualProblem.visit = visit
     try:
@@ -118,7 +117,7 @@ def test_where_operations_are_counted_no_clock_is_read(name, monkeypatch):
     def no_clock(*_):
         raise AssertionError("the clock was read")
 
-    monkeypatch.setattr(bcfw.dual.DualProblem, "oracle_seconds", no_clock)
+    monkeypatch.setattr(stopwatch, "oracle_seconds", no_clock)
     monkeypatch.setattr(auto.Auto, "_visit_seconds", no_clock)
     monkeypatch.setattr(auto, "PATIENCE", 2)
     assert isinstance(CASES[name].train(tol=1e-6).solver, MultiPlane)

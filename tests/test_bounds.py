@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import bcfw
-from bcfw.dual.box import box_gain, box_step, join_bounds
+from bcfw.inputs.bounds import join_bounds
 from bcfw.kernels.specialise import KernelSet
+from bcfw.passes.box import box_gain, box_step
 from bcfw.solvers import BCFW, BatchFW, MultiPlane
 from problems import BOUNDED_CASES, CASES
 

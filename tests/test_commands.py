@@ -87,7 +87,7 @@ def test_python_m_bcfw_is_the_same_command():
         (["cache", "--help"], {"numba", "scipy", "sklearn", "rich", "matplotlib"}),
         (["convert", "--help"], {"numba", "sklearn.cluster", "PIL", "matplotlib"}),
     ],
-    ids=" ".join,
+    ids=lambda words: " ".join(sorted(words)),
 )
 def test_help_loads_nothing_heavy(arguments, heavy):
     code = (

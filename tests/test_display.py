@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import bcfw
 from bcfw.progress import Progress, fraction_done, seconds_left
-from bcfw.run import Info
+from bcfw.solvers import PassInfo
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0], [0.2, 0.9]])
 Y = [0, 1, 2, 1]
@@ -24,19 +24,18 @@ class Terminal(io.StringIO):
 
 
 def info(**changes):
+    latest = {"passes": 10, "primal": 0.5, "dual": 0.4, "gap": 0.1}
     values = {
-        "n_passes": 10,
+        "unit": "passes",
+        "done": 10,
         "seconds": 2.0,
-        "primal": 0.5,
-        "dual": 0.4,
-        "gap": 0.1,
-        "certified_passes": 10,
+        "latest": {key: changes.pop(key, value) for key, value in latest.items()},
         "gap_target": 0.01,
-        "max_passes": 1000,
+        "limit": 1000,
         "max_seconds": None,
-        "weights": lambda: np.zeros(1),
+        "point": lambda: np.zeros(1),
     }
-    return Info(**{**values, **changes})
+    return PassInfo(**{**values, **changes})
 
 
 def test_quiet_by_default_and_plain_lines_on_request(capsys):
@@ -118,11 +117,11 @@ def test_fraction_and_time_left():
     assert seconds_left(info()) == pytest.approx(18.0)  # the gap has to fall to a tenth: ten times the passes
     assert fraction_done(info()) == pytest.approx(0.1)
     assert seconds_left(info(max_seconds=4.0)) == pytest.approx(2.0)
-    assert seconds_left(info(max_passes=50)) == pytest.approx(8.0)
+    assert seconds_left(info(limit=50)) == pytest.approx(8.0)
     assert seconds_left(info(gap=0.001)) == 0.0
-    assert seconds_left(info(certified_passes=0)) is None
-    assert seconds_left(info(gap_target=0.0, max_passes=np.inf)) is None
-    assert fraction_done(info(certified_passes=0)) == 0.0
+    assert seconds_left(info(passes=0)) is None
+    assert seconds_left(info(gap_target=0.0, limit=np.inf)) is None
+    assert fraction_done(info(passes=0)) == 0.0
 
 
 def test_a_wrong_verbosity_is_named():

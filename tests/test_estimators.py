@@ -18,9 +18,9 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 import bcfw
 from bcfw.errors import ConvergenceWarning, InputError, ModelError, OptionError
 from bcfw.estimators import ChainSVM, MatchingSVM, MulticlassSVM, MultilabelSVM, StructuralSVM, alignment_scores
-from bcfw.estimators.chain import max_marginals
-from bcfw.estimators.features import with_constant
 from bcfw.estimators.repeats import merge_repeats
+from bcfw.inputs.matrices import with_constant
+from bcfw.models.max_marginals import chain_max_marginals
 
 WORDS = np.array(["ant", "bee", "cow"])
 
@@ -380,8 +380,8 @@ def test_max_marginals_by_enumeration():
         score = unary[range(4), y].sum() + transitions[y[:-1], y[1:]].sum() + first[y[0]] + last[y[-1]]
         for t, k in enumerate(y):
             expected[t, k] = max(expected[t, k], score)
-    assert np.allclose(max_marginals(unary, transitions, first, last), expected, rtol=1e-12)
-    assert np.allclose(max_marginals(unary[:1], transitions, first, last), unary[:1] + first + last)
+    assert np.allclose(chain_max_marginals(unary, transitions, first, last), expected, rtol=1e-12)
+    assert np.allclose(chain_max_marginals(unary[:1], transitions, first, last), unary[:1] + first + last)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import bcfw
 from bcfw.errors import InputError, OptionError
 from bcfw.models import BinaryGraph
-from bcfw.models.contract import (
+from bcfw.passes.contract import (
     Data,
     Work,
     add_average,

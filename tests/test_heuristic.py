@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bcfw
+from bcfw.dual import Certificate
 from bcfw.solvers import BCFW, BatchFW, MultiPlane
 from problems import CASES, EXACT_VARIANTS, VARIANTS, Bits, Pairs
 
@@ -46,7 +47,8 @@ class Bounded(Greedy):
 )
 def test_a_bound_is_waited_for_unless_the_estimate_is_far_below(gap, bound, status):
     run = bcfw.run.Run(1.0, 100)
-    run.record(passes=1.0, primal=2.0, dual=2.0 - gap, gap=gap, gap_bound=bound)
+    certificate = Certificate(primal=2.0, dual=2.0 - gap, gap=gap, gap_bound=bound)
+    run.record(certificate.reaches(run.gap_target), passes=1.0, **certificate._asdict())
     assert run.status == status
 
 

@@ -79,7 +79,7 @@ def test_packed_training_is_that_of_the_public_methods():
     """Training on packed pairs, and by the three public methods as a user's own model, find the same weights."""
 
     class Public(Matching):
-        pack, data_arrays = bcfw.Model.pack, bcfw.Model.data_arrays
+        _open = bcfw.Model._open
 
     for case in build_matching():
         packed = case.few_passes(5)

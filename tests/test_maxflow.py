@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 
+from bcfw.inputs.graphs import make_arcs
 from bcfw.kernels import entry
 from bcfw.kernels.maxflow import SOURCE, Flow, make_flow, max_flow
-from bcfw.models.graph_inputs import make_arcs
 
 
 def one_flow(arc_off, head, sister, fields):

@@ -16,9 +16,9 @@ from sklearn.model_selection import GridSearchCV
 import bcfw
 from bcfw.errors import InputError, OptionError
 from bcfw.estimators import MultilabelSVM
-from bcfw.estimators.features import with_constant
-from bcfw.estimators.multilabel import max_marginals
+from bcfw.inputs.matrices import with_constant
 from bcfw.models.label_tree import chow_liu_tree
+from bcfw.models.max_marginals import forest_max_marginals
 
 CHAIN = [(1, 0), (1, 2), (3, 2)]
 
@@ -45,7 +45,7 @@ def all_scores(unary, edges, V):
 def test_max_marginals_by_enumeration(edges):
     rng = np.random.default_rng(1)
     unary, V = rng.standard_normal((6, 4)), rng.standard_normal((len(edges), 2, 2))
-    found = max_marginals(unary, np.array(edges, int).reshape(-1, 2), V)
+    found = forest_max_marginals(unary, np.array(edges, int).reshape(-1, 2), V)
     for i in range(6):
         scores = all_scores(unary[i], edges, V)
         for label in range(4):

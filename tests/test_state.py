@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bcfw
+from bcfw.dual import snapshots
+from bcfw.dual.certify import certify_state
 from bcfw.solvers import BCFW, BatchFW
 from problems import CASES, VARIANTS, Case, Pairs, block_state, continue_with, repeats_visits
 from reference import naive_batch_fw, naive_bcfw, weighted_average
@@ -56,11 +58,11 @@ def perform(problem, action, fresh, objective):
     if action == "rebuild":
         problem.rebuild()
     elif action == "certificate":
-        problem.certificate()
+        certify_state(problem)
     elif action == "restore":
-        snapshot = problem.snapshot()
+        snapshot = snapshots.take(problem)
         problem = fresh()
-        problem.restore(snapshot)
+        snapshots.restore(problem, snapshot)
     else:
         name, max_passes, seed = action
         check_outcome(continue_with(problem, VARIANTS[name], max_passes, seed), objective)
@@ -82,24 +84,24 @@ def test_state_is_consistent_after_any_history(name, actions, weighted):
     w = problem.state.w
     np.testing.assert_array_equal(w, case.clip(problem.v))
     assert problem.dual_value() == pytest.approx(objective.dual(problem.v, problem.state.ell.sum()), abs=1e-12)
-    assert problem.certificate().primal == pytest.approx(objective.primal(w), abs=ROUNDING)
+    assert certify_state(problem).primal == pytest.approx(objective.primal(w), abs=ROUNDING)
     check_marginals(problem)
 
 
 def check_marginals(problem):
     """Averages of labelings: non-negative, one label per position, transitions that fit their two ends."""
     data, mu = problem.data, problem.state.mu
-    if isinstance(problem.model, bcfw.models.Multiclass):
+    if isinstance(problem.form, bcfw.models.Multiclass):
         unary = mu[0]
-    elif isinstance(problem.model, bcfw.models.Chain):
-        unary, transitions = problem.model.marginals(data, mu)
+    elif isinstance(problem.form, bcfw.models.Chain):
+        unary, transitions = problem.form.marginals(data, mu)
         assert transitions.min() >= 0.0
         for i in range(problem.n_blocks):
             own = unary[data.y_off[i] : data.y_off[i + 1]]
             np.testing.assert_allclose(transitions[i].sum(axis=1), own[:-1].sum(axis=0), rtol=0, atol=ROUNDING)
             np.testing.assert_allclose(transitions[i].sum(axis=0), own[1:].sum(axis=0), rtol=0, atol=ROUNDING)
-    elif isinstance(problem.model, bcfw.models.Multilabel):
-        on, pairs = problem.model.marginals(data, mu)
+    elif isinstance(problem.form, bcfw.models.Multilabel):
+        on, pairs = problem.form.marginals(data, mu)
         assert pairs.min(initial=0.0) >= 0.0
         for place in (0, 1):
             ends = on[:, data.edges[:, place]]
@@ -124,9 +126,9 @@ def test_solver_takes_over_the_state_and_nothing_else(name, names, seed):
     case = CASES[name]
     problem = case.problem()
     for variant in names:
-        snapshot, fresh = problem.snapshot(), case.problem()
-        problem.restore(snapshot)
-        fresh.restore(snapshot)
+        snapshot, fresh = snapshots.take(problem), case.problem()
+        snapshots.restore(problem, snapshot)
+        snapshots.restore(fresh, snapshot)
         outcome = continue_with(problem, VARIANTS[variant], 2, seed)
         expected = continue_with(fresh, VARIANTS[variant], 2, seed)
         np.testing.assert_array_equal(outcome.w, expected.w)
@@ -283,7 +285,7 @@ def test_checkpoint_is_written_during_training(tmp_path):
 
     def read_back(info):
         problem = case.problem()
-        problem.restore(bcfw.dual.snapshots.read(path))
+        snapshots.restore(problem, snapshots.read(path))
         duals.append(problem.dual_value())
 
     case.few_passes(4, checkpoint=(path, 0.0), callbacks=[read_back])

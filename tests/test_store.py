@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bcfw
+from bcfw.dual.certify import certify_state
 from bcfw.kernels.specialise import KernelSet
-from bcfw.kernels.trees import SCALE, make_tree, next_block, set_value
-from bcfw.run import Run
+from bcfw.kernels.trees import SCALE, drawn_leaf, largest_leaf, set_leaf
+from bcfw.selection import make_tree
 from bcfw.solvers import BCFW, MultiPlane
+from bcfw.solvers.run import SolverRun
 from problems import CASES
 
 STORE_SOLVERS = [
@@ -24,7 +26,7 @@ STORE_SOLVERS = [
 
 def run_passes(problem, solver, passes):
     solver.prepare(problem)
-    return solver.solve(problem, Run(0.0, passes), np.random.default_rng(0))
+    return solver.solve(problem, SolverRun(problem, 0.0, passes), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("solver", STORE_SOLVERS, ids=repr)
@@ -50,7 +52,7 @@ def test_away_steps_do_not_multiply_rounding(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((8, 1)), rng.integers(3, size=8)
     for sampling in ("uniform", "permuted", "gap"):
-        problem = bcfw.dual.DualProblem(bcfw.models.Multiclass(n_labels=3).bind(X, y), X, y, 1e-3)
+        problem = bcfw.dual.open_problem(bcfw.models.Multiclass(n_labels=3), X, y, 1e-3)
         run_passes(problem, BCFW(step="away", sampling=sampling), 300)
         mass = problem.store.rest + problem.store.alpha.sum(axis=1)
         np.testing.assert_allclose(mass, 1.0, rtol=0, atol=1e-13)
@@ -76,11 +78,11 @@ def test_a_full_store_folds_into_the_rest_and_still_converges(name, step):
 def test_closing_the_store_keeps_the_point(name):
     problem = CASES[name].problem()
     run_passes(problem, BCFW(step="pairwise"), 5)
-    w, ell, before = problem.state.w.copy(), problem.state.ell.copy(), problem.certificate()
+    w, ell, before = problem.state.w.copy(), problem.state.ell.copy(), certify_state(problem)
     problem.close_store()
     np.testing.assert_array_equal(problem.state.w, w)
     np.testing.assert_array_equal(problem.state.ell, ell)
-    np.testing.assert_allclose(problem.certificate(), before, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(certify_state(problem), before, rtol=0, atol=1e-12)
     assert max(problem.audit().values()) < 1e-12
 
 
@@ -117,7 +119,7 @@ def test_tree_draws_in_proportion(values, number):
     tree = make_tree(np.array(values), largest=False)
     total = tree[1]
     assert total == pytest.approx(sum(values))
-    i = next_block(tree, number)
+    i = drawn_leaf(tree, number)
     if total > 0:
         assert values[i] > 0
         sums = np.concatenate([[0.0], np.cumsum(values)])
@@ -134,18 +136,18 @@ def test_tree_follows_changes(values, changes):
     for place, value in changes:
         place %= len(current)
         current[place] = max(value, 0.0)
-        for tree in trees.values():
-            set_value(tree, place, value)
+        for largest, tree in trees.items():
+            set_leaf(tree, largest, place, value)
     assert trees[False][1] == pytest.approx(current.sum(), abs=1e-12)
     assert trees[True][1] == current.max()
-    assert current[next_block(trees[True], 0)] == current.max()
+    assert current[largest_leaf(trees[True])] == current.max()
 
 
 def test_tree_is_the_same_compiled():
     kernels = KernelSet({})
     tree = make_tree(np.random.default_rng(0).random(9), largest=False)
     for number in np.random.default_rng(1).integers(SCALE, size=50):
-        assert kernels.entry(next_block)(tree, number) == next_block(tree, number)
+        assert kernels.entry(drawn_leaf)(tree, number) == drawn_leaf(tree, number)
 
 
 def test_warm_start_across_kinds_of_solvers():

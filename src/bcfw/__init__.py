@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 #: Where each public name lives.
 _HOMES = {
     "train": "bcfw.training",
-    "Result": "bcfw.run",
+    "Result": "bcfw.result",
     "Progress": "bcfw.progress",
     "Model": "bcfw.models",
     "CompiledModel": "bcfw.models",

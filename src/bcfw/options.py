@@ -27,7 +27,7 @@ class Option:
     def check(self, owner: str, name: str, value: Any) -> Any:
         """Return ``value`` or raise an :class:`OptionError` that names owner, option and what it takes."""
         if not self.accepts(value):
-            raise OptionError(f"{owner}: {name} must be {self.allowed()}, got {value!r}")
+            raise OptionError(f"{owner + ': ' if owner else ''}{name} must be {self.allowed()}, got {value!r}")
         return value
 
 
@@ -56,13 +56,17 @@ class Flag(Option):
 
 
 class Count(Option):
-    """A whole number of at least one."""
+    """A whole number of at least ``least``."""
+
+    def __init__(self, default: int, least: int = 1) -> None:
+        super().__init__(default)
+        self.least = least
 
     def allowed(self) -> str:
-        return "a whole number >= 1"
+        return f"a whole number >= {self.least}"
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= self.least
 
 
 class CountOr(Option):
@@ -75,24 +79,49 @@ class CountOr(Option):
         return (isinstance(value, str) and value == self.default) or Count(1).accepts(value)
 
 
-class Positive(Option):
+class Number(Option):
+    """A real number, finite unless told otherwise; perhaps None too."""
+
+    def __init__(self, default: Any, finite: bool = True, or_none: bool = False) -> None:
+        super().__init__(default)
+        self.finite = finite
+        self.or_none = or_none
+
+    def in_range(self, value: float) -> bool:
+        raise NotImplementedError
+
+    def range(self) -> str:
+        raise NotImplementedError
+
+    def allowed(self) -> str:
+        return f"a {'finite ' if self.finite else ''}number {self.range()}{' or None' if self.or_none else ''}"
+
+    def accepts(self, value: Any) -> bool:
+        if value is None:
+            return self.or_none
+        if not isinstance(value, Real) or isinstance(value, bool):
+            return False
+        return self.in_range(float(value)) and not (self.finite and math.isinf(float(value)))
+
+
+class Positive(Number):
     """A number > 0."""
 
-    def allowed(self) -> str:
-        return "a finite number > 0"
+    def in_range(self, value: float) -> bool:
+        return value > 0
 
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < math.inf
+    def range(self) -> str:
+        return "> 0"
 
 
-class NonNegative(Option):
+class NonNegative(Number):
     """A number >= 0."""
 
-    def allowed(self) -> str:
-        return "a finite number >= 0"
+    def in_range(self, value: float) -> bool:
+        return value >= 0
 
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < math.inf
+    def range(self) -> str:
+        return ">= 0"
 
 
 class Configurable:

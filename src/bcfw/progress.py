@@ -13,10 +13,13 @@ from typing import IO, Any
 
 from bcfw.errors import OptionError
 from bcfw.kernels.compiling import when_compiling
-from bcfw.run import Callback, Info, Result
+from bcfw.run import Callback, Info
 
 #: Seconds between two lines of the plain display.
 LINE_SECONDS = 1.0
+
+#: One of what a run counts.
+SINGULAR = {"passes": "pass", "iters": "iteration"}
 
 
 def progress_callbacks(verbose: int | bool) -> list[Callback]:
@@ -68,14 +71,14 @@ class Progress:
             print(self.line(info), file=self._file, flush=True)
             self._printed = time.perf_counter()
 
-    def finish(self, result: Result | None) -> None:
+    def finish(self, result: Any) -> None:
         """Close the display; after a successful run also say what was certified."""
         self._watching.close()
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
         if result is not None:
-            print(summary(result), file=self._file, flush=True)
+            print(result.summary(), file=self._file, flush=True)
         self._printed = -math.inf
 
     def _say_compiling(self) -> None:
@@ -92,9 +95,10 @@ class Progress:
     def line(self, info: Info) -> str:
         """One line on the state after a pass."""
         left = seconds_left(info)
+        shown = "".join(f"{name} {value:.6g}, " for name, value in info.shown.items())
         return (
-            f"pass {info.n_passes:g}: primal {info.primal:.6g}, dual {info.dual:.6g}, gap {info.gap:.3g} "
-            f"(target {info.gap_target:.3g}), {info.seconds:.1f} s{'' if left is None else f', {left:.0f} s left'}"
+            f"{SINGULAR[info.unit]} {info.done:g}: {shown}gap {info.gap:.3g} (target {info.gap_target:.3g}), "
+            f"{info.seconds:.1f} s{'' if left is None else f', {left:.0f} s left'}"
         )
 
     def _draw(self, info: Info) -> None:
@@ -103,9 +107,9 @@ class Progress:
             self._bar.start()
             self._task = self._bar.add_task("training", total=1.0, text="")
         left = seconds_left(info)
+        shown = "".join(f"{name[0].upper()} {value:.4g}, " for name, value in info.shown.items())
         text = (
-            f"{info.n_passes:.4g} passes, P {info.primal:.4g}, D {info.dual:.4g}, "
-            f"gap {info.gap:.2g} > {info.gap_target:.2g}, {info.seconds:.1f} s"
+            f"{info.done:.4g} {info.unit}, {shown}gap {info.gap:.2g} > {info.gap_target:.2g}, {info.seconds:.1f} s"
             f"{'' if left is None else f', {left:.0f} s left'}"
         )
         self._bar.update(self._task, completed=fraction_done(info), text=text)
@@ -117,11 +121,12 @@ def seconds_left(info: Info) -> float | None:
     Gaps fall about like one over the number of passes, so that the target takes ``gap / target`` times the passes of
     the latest certificate; the limits may end the run before.
     """
-    if info.certified_passes == 0 or info.n_passes == 0:
+    recorded_at = info.latest[info.unit]
+    if recorded_at == 0 or info.done == 0:
         return None
-    per_pass = info.seconds / info.n_passes
-    needed = info.certified_passes * info.gap / info.gap_target if info.gap_target > 0 else math.inf
-    left = per_pass * (min(needed, info.max_passes) - info.n_passes)
+    per_pass = info.seconds / info.done
+    needed = recorded_at * info.gap / info.gap_target if info.gap_target > 0 else math.inf
+    left = per_pass * (min(needed, info.limit) - info.done)
     if info.max_seconds is not None:
         left = min(left, info.max_seconds - info.seconds)
     return max(0.0, left) if math.isfinite(left) else None
@@ -131,15 +136,6 @@ def fraction_done(info: Info) -> float:
     """Time spent as a share of the whole run's estimated time."""
     left = seconds_left(info)
     return 0.0 if left is None else info.seconds / max(info.seconds + left, 1e-9)
-
-
-def summary(result: Result) -> str:
-    """One line on a finished run."""
-    proof = "certified" if result.certified else "not certified"
-    return (
-        f"{result.status} after {result.n_passes:g} passes and {result.seconds:.2f} s: primal {result.primal:.6g}, "
-        f"dual {result.dual:.6g}, gap {result.gap:.3g} ({proof})"
-    )
 
 
 def _can_redraw(file: IO[str]) -> bool:

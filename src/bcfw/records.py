@@ -1,4 +1,9 @@
-"""The named tuples that enter compiled code. Fields are arrays or numbers, never Python objects."""
+"""The records that enter compiled code: named tuples of arrays and numbers, never of Python objects.
+
+A pass receives them as bare tuples and puts them together again inside. numba writes the class of a named tuple into
+the signature of cached code, and loading that code fails where the class has been renamed or moved, or was defined in
+a script.
+"""
 
 from __future__ import annotations
 
@@ -16,26 +21,26 @@ class State(NamedTuple):
     mu : tuple of arrays, the averaged parts of all blocks, laid out by the model
     ell : (n,) ``ell_i = c_i sum_y alpha_i(y) L_i(y)``
     gap : (n,) block gap when block i was last visited by a step or a certificate
-    weight : (n,) block weights ``c_i = s_i / sum_j s_j`` (1/n without sample weights)
+    c : (n,) share of block i in the objective, ``c_i = s_i / sum_j s_j`` (1/n without sample weights s)
     """
 
     w: np.ndarray
     mu: tuple[Any, ...]
     ell: np.ndarray
     gap: np.ndarray
-    weight: np.ndarray
+    c: np.ndarray
 
 
 class Store(NamedTuple):
     """Labelings kept for n blocks: active set and cache in one, and the rest of the block's mass.
 
     Block i is ``rest_i mu_i + sum_s alpha_is z(y_is)``, with ``rest_i + sum_s alpha_is = 1``. Slot 0 is the truth and
-    never leaves. When all slots are active, the lightest one is folded into the rest.
+    never leaves. When all slots are active, the one of the smallest mass is folded into the rest.
 
     Attributes
     ----------
     labels : the labelings, laid out by the model; one slot more than the capacity, for scratch
-    alpha : (n, capacity) weights; zero for labelings that are only cached
+    alpha : (n, capacity) their mass; zero for labelings that are only cached
     loss : (n, capacity) their losses
     used : (n, capacity) the round in which the oracle last returned them
     size : (n,) slots in use
@@ -51,46 +56,83 @@ class Store(NamedTuple):
     rest_loss: np.ndarray
 
 
-class Rule(NamedTuple):
+#: What a pass does at a block: take a step, or only write its hinge loss and gap (a certificate).
+STEP, CERTIFY = range(2)
+
+
+class Visits(NamedTuple):
+    """Which blocks a pass visits.
+
+    Attributes
+    ----------
+    kind : ``IN_ORDER``, ``BY_GAP`` (drawn in proportion to the gaps) or ``LARGEST_GAP``
+    n_visits : number of visits
+    order : (n_visits,) the blocks, for ``IN_ORDER``; else empty
+    draws : (n_visits,) random whole numbers, for ``BY_GAP``; else empty
+    tree : tree over the blocks' gaps (see :mod:`bcfw.kernels.trees`); empty for ``IN_ORDER``
+    """
+
+    kind: int
+    n_visits: int
+    order: np.ndarray
+    draws: np.ndarray
+    tree: np.ndarray
+
+
+#: Values of ``Visits.kind``.
+IN_ORDER, BY_GAP, LARGEST_GAP = range(3)
+
+
+def in_order(blocks: np.ndarray) -> Visits:
+    """Visit the given blocks one after the other."""
+    return Visits(IN_ORDER, len(blocks), blocks, np.zeros(0, np.int64), np.zeros(0))
+
+
+class StepRule(NamedTuple):
     """What a step needs to know besides the state.
 
     Attributes
     ----------
     lam : regularisation strength
-    decay_blocks : n for the predefined step 2n/(k + 2n), 0 for the exact line search
+    size : ``EXACT_SIZE``, ``DECAY_SIZE`` or ``SHORT_SIZE``
+    decay_blocks : n of the predefined step 2n/(k + 2n)
     averages : (tracks, d) running sums ``U`` of lazy weighted averaging; no tracks when averaging is off
     track : the track that steps of this pass belong to
-    short : 1 for the step of the unbounded problem even with bounds, which is safe but too short (multiplane-2015)
     bounded : (b,) coordinates of w that have a finite bound
-    box : (4, b) their bounds, unclipped values and direction (see :mod:`bcfw.dual.box`)
+    box : (4, b) their bounds, unclipped values and direction (see :mod:`bcfw.passes.box`)
     probe : (d,) scratch to read a direction at the bounded coordinates; empty without any
     """
 
     lam: float
+    size: int
     decay_blocks: int
     averages: np.ndarray
     track: int
-    short: int
     bounded: np.ndarray
     box: np.ndarray
     probe: np.ndarray
 
 
-class Corners(NamedTuple):
-    """How a pass over the store works.
+#: Values of ``StepRule.size``: the maximiser of the dual; ``2n/(k + 2n)`` at step k; the maximiser that there would be
+#: without bounds on w, which is safe with them but too short (gaps-2016, App. H).
+EXACT_SIZE, DECAY_SIZE, SHORT_SIZE = range(3)
+
+
+class StorePlan(NamedTuple):
+    """How a pass uses the store.
 
     Attributes
     ----------
-    step : 0 Frank-Wolfe, 1 pairwise, 2 away, 3 the better of Frank-Wolfe and pairwise
-    by_gain : 1 to take the away corner whose pairwise step gains most, 0 the one of the smallest value
-    source : 0 ask the oracle, 1 the cache first, 2 the store alone
+    step : ``FW``, ``PAIRWISE``, ``AWAY`` or ``BEST`` (the better of the first two)
+    away_corner : the active corner that a pairwise step leaves, ``WORST`` (smallest value) or ``MOST_GAIN``
+    source : where the corner to step to is looked for: ``ORACLE``, ``CACHE_FIRST`` or ``STORE_ONLY``
     cache_share, cache_floor : a cached corner is used if its gap is at least ``max(cache_share g_i, cache_floor)``
     round : number of the current round, written to ``used``
-    oldest : labelings without weight that were last used before this round are dropped
+    oldest : labelings without mass that were last used before this round are dropped
     """
 
     step: int
-    by_gain: int
+    away_corner: int
     source: int
     cache_share: float
     cache_floor: float
@@ -98,17 +140,18 @@ class Corners(NamedTuple):
     oldest: int
 
 
-#: Values of ``Corners.step`` and ``Corners.source``.
+#: Values of ``StorePlan.step``, ``StorePlan.away_corner`` and ``StorePlan.source``.
 FW, PAIRWISE, AWAY, BEST = range(4)
+WORST, MOST_GAIN = range(2)
 ORACLE, CACHE_FIRST, STORE_ONLY = range(3)
 
+#: How the search for a corner ended: a stored one, the oracle's, or not at all. The last two are also the values of
+#: ``tally[STOP]``: the oracle was not maximal, or the block's average needs more room.
+FROM_STORE, FROM_ORACLE, NOT_MAXIMAL, NEEDS_ROOM = range(4)
 
 #: Places in the ``tally`` array that a pass updates: steps ever taken (k), dual gain of this pass, oracle calls of this
-#: pass, why and at which block a pass ended before the end of its order; then for each of two averaging tracks the
-#: steps since averaging began (s) and the running sum of ell.
+#: pass, why and at which block a pass ended early; then for each of two averaging tracks the steps since averaging
+#: began (s) and the running sum of ell.
 STEPS, GAIN, CALLS, STOP, BLOCK, AVERAGED_STEPS = range(6)
 TRACK_SIZE = 2
 TALLY_SIZE = AVERAGED_STEPS + 2 * TRACK_SIZE
-
-#: Values of ``tally[STOP]``: the oracle was not maximal, or the block's average needs more room.
-NOT_MAXIMAL, NEEDS_ROOM = 1.0, 2.0

@@ -1,4 +1,4 @@
-"""What every optimisation run shares: limits, callbacks, Ctrl-C, history, status and the result."""
+"""What every optimisation run shares: limits, callbacks, Ctrl-C, history, status and the warning at its end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import Any
@@ -16,90 +16,48 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import ConvergenceWarning
-from bcfw.models.inputs import by_position
-
-#: Share of the target at which an estimated gap counts as converged although its upper bound has not closed.
-ESTIMATED = 0.1
-
-
-@dataclass
-class Result:
-    """What training returns.
-
-    Attributes
-    ----------
-    w : (d,) array
-        The weights (the averaged ones when the solver averages).
-    primal, dual, gap : float
-        ``P(w)``, ``D(alpha)`` and their difference, recomputed at the returned weights by a full oracle pass.
-    certified : bool
-        Whether ``gap`` is a proven bound on ``P(w) - P*``. If not, the oracle is a heuristic and "converged" means that
-        the gap is estimated to be small enough.
-    status : str
-        "converged", "max_passes", "max_seconds", "stopped", "interrupted" or "stalled".
-    lam, n_passes, n_oracle_calls, seconds
-        The regularisation, exact-oracle steps divided by n, all oracle calls including certificates, wall-clock time.
-    history : dict of arrays
-        passes, seconds, primal, dual, gap, oracle_calls: one row at the start, one per certificate, one at exit.
-    solver, model
-        The solver that ran, and the bound copy of the model.
-    last : Result or None
-        With averaging: the last iterate with its own certificate.
-    snapshot : dict
-        The dual state as plain arrays, which ``warm_start`` reads.
-    """
-
-    w: np.ndarray
-    primal: float
-    dual: float
-    gap: float
-    certified: bool
-    status: str
-    lam: float
-    n_passes: float
-    n_oracle_calls: int
-    seconds: float
-    history: dict[str, np.ndarray] = field(repr=False)
-    solver: Any
-    model: Any
-    last: Result | None = field(default=None, repr=False)
-    snapshot: dict[str, Any] = field(default_factory=dict, repr=False)
-
-    def predict(self, X: Any) -> Any:
-        """Decode new inputs with the learned weights."""
-        return self.model.predict(self.w, by_position(X))
 
 
 @dataclass(frozen=True)
 class Info:
-    """What a callback sees after each pass; return True from it to stop.
+    """What a callback sees; return True from it to stop. Each optimiser has a subclass with names of its own.
 
-    ``primal``, ``dual`` and ``gap`` are those of the latest certificate (taken at ``certified_passes``);
-    ``w`` is a copy of the current weights.
+    Attributes
+    ----------
+    unit : what is counted, "passes" or "iters"
+    done : how many of them are done
+    seconds : since the start
+    latest : the newest row of the history, which was recorded after ``latest[unit]`` of them
+    gap_target : the gap at which the run has converged
+    limit, max_seconds : where it ends at the latest; None for no limit
+    point : function that returns a copy of the current point
     """
 
-    n_passes: float
+    unit: str
+    done: float
     seconds: float
-    primal: float
-    dual: float
-    gap: float
-    certified_passes: float
+    latest: Mapping[str, float]
     gap_target: float
-    max_passes: float
+    limit: float
     max_seconds: float | None
-    weights: Callable[[], np.ndarray] = field(repr=False)
+    point: Callable[[], Any] = field(repr=False)
 
     @property
-    def w(self) -> np.ndarray:
-        """Copy of the current weights."""
-        return self.weights()
+    def gap(self) -> float:
+        """The latest recorded gap."""
+        return self.latest["gap"]
+
+    @property
+    def shown(self) -> dict[str, float]:
+        """Values that a display shows besides the gap, by their names."""
+        return {}
 
 
-Callback = Callable[[Info], Any]
+Callback = Callable[[Any], Any]
 
 
 @contextlib.contextmanager
-def announced(callbacks: Sequence[Callback]) -> Iterator[Callable[[Result], None]]:
+def announced(callbacks: Sequence[Callback]) -> Iterator[Callable[[Any], None]]:
     """Call the methods ``start()`` and ``finish(result)`` of the callbacks that have them, around a run.
 
     The result is what was given to the function that the context yields; None if it was not called: the run failed.
@@ -111,7 +69,7 @@ def announced(callbacks: Sequence[Callback]) -> Iterator[Callable[[Result], None
             if callable(method):  # an attribute of that name may be something else, such as a time
                 method(*facts)
 
-    results: list[Result] = []
+    results: list[Any] = []
     tell("start")
     try:
         yield results.append
@@ -150,32 +108,49 @@ class Interrupt:
 class Run:
     """Limits, history and callbacks of one run.
 
-    A solver reports what it has done (:meth:`record`, :meth:`after_pass`) and asks whether to go on
-    (:attr:`status` is None while it may).
+    An optimiser reports what it has done (:meth:`record`, :meth:`after`) and asks whether to go on (:attr:`status` is
+    None while it may).
+
+    Parameters
+    ----------
+    gap_target : float
+        The gap at which the run has converged.
+    limit : float
+        How many passes (or iterations) it may take.
+    max_seconds : float or None
+    callbacks : sequence of callables
+        Each is called with an ``info`` after every pass.
+    autosave : (seconds, function) or None
+        Called after a pass when so many seconds have gone since the last time.
+    unit : str
+        What is counted: the column of the history that holds it, and, after "max_", the status when the limit ends the
+        run.
+    info : class
+        The subclass of :class:`Info` that callbacks see.
     """
 
     def __init__(
         self,
         gap_target: float,
-        max_passes: float,
+        limit: float,
         max_seconds: float | None = None,
         callbacks: Sequence[Callback] = (),
         autosave: tuple[float, Callable[[], None]] | None = None,
+        unit: str = "passes",
+        info: type[Info] = Info,
     ) -> None:
         self.gap_target = gap_target
-        self.max_passes = max_passes
+        self.limit = limit
         self.max_seconds = max_seconds
         self.callbacks = callbacks
         self.autosave = autosave
+        self.unit = unit
+        self.info = info
         self.status: str | None = None
         self.interrupt = Interrupt()
         self.rows: list[dict[str, float]] = []
-        #: Oracle calls of steps, visits that may have used the cache instead, and visits to the store alone.
-        self.calls = 0
-        self.cached_visits = 0
-        self.store_visits = 0
-        #: A copy of the weights that would be returned now; the solver says how to get them.
-        self.weights: Callable[[], np.ndarray]
+        #: A copy of the point that would be returned now; the optimiser says how to get it.
+        self.point: Callable[[], Any]
         self._start = time.perf_counter()
         self._saved = self._start
 
@@ -184,18 +159,13 @@ class Run:
         """Wall-clock time since the start."""
         return time.perf_counter() - self._start
 
-    def record(self, **row: float) -> None:
-        """Add a row to the history; convergence is decided here.
-
-        If the oracle is a heuristic with an upper bound, the run goes on until that proves the target, or until the
-        estimate is a tenth of it, when the bound is too loose to wait for.
-        """
+    def record(self, converged: bool, **row: float) -> None:
+        """Add a row to the history, which must have the columns ``unit`` and gap; the caller judges convergence."""
         self.rows.append({"seconds": self.seconds, **row})
-        enough = self.gap_target if np.isinf(row["gap_bound"]) else ESTIMATED * self.gap_target
-        if row["gap_bound"] <= self.gap_target or row["gap"] <= enough:
+        if converged:
             self.status = "converged"
 
-    def check_limits(self, passes: float) -> None:
+    def check_limits(self, done: float) -> None:
         """Set the status if a limit is reached or Ctrl-C was pressed."""
         if self.status is not None:
             return
@@ -203,26 +173,23 @@ class Run:
             self.status = "interrupted"
         elif self.max_seconds is not None and self.seconds >= self.max_seconds:
             self.status = "max_seconds"
-        elif passes >= self.max_passes:
-            self.status = "max_passes"
+        elif done >= self.limit:
+            self.status = f"max_{self.unit}"
 
-    def after_pass(self, passes: float) -> None:
-        """Call the callbacks and save if it is time."""
+    def after(self, done: float) -> None:
+        """After a pass or an iteration: call the callbacks, and save if it is time."""
         if self.autosave is not None and time.perf_counter() - self._saved >= self.autosave[0]:
             self.autosave[1]()
             self._saved = time.perf_counter()
-        latest = self.rows[-1]
-        info = Info(
-            n_passes=passes,
+        info = self.info(
+            unit=self.unit,
+            done=done,
             seconds=self.seconds,
-            primal=latest["primal"],
-            dual=latest["dual"],
-            gap=latest["gap"],
-            certified_passes=latest["passes"],
+            latest=self.rows[-1],
             gap_target=self.gap_target,
-            max_passes=self.max_passes,
+            limit=self.limit,
             max_seconds=self.max_seconds,
-            weights=self.weights,
+            point=self.point,
         )
         for callback in self.callbacks:
             answer = callback(info)
@@ -235,12 +202,13 @@ class Run:
 
     def warn_unless_converged(self, gap: float) -> None:
         """One warning when a limit ended the run; a stop that the user asked for is silent."""
-        if self.status in ("max_passes", "max_seconds", "stalled"):
-            advice = {
-                "max_passes": "raise max_passes or tol",
-                "max_seconds": "raise max_seconds or tol",
-                "stalled": "the steps no longer gain anything in floating point; raise tol",
-            }
+        limit = f"max_{self.unit}"
+        advice = {
+            limit: f"raise {limit} or tol",
+            "max_seconds": "raise max_seconds or tol",
+            "stalled": "the steps no longer gain anything in floating point; raise tol",
+        }
+        if self.status in advice:
             warnings.warn(
                 f"not converged ({self.status}): gap {gap:.3g} is above the target {self.gap_target:.3g}; "
                 f"{advice[self.status]}",

@@ -6,22 +6,22 @@ import contextlib
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bcfw import files
-from bcfw.dual import Certificate, DualProblem, read_sample_weight, snapshots
-from bcfw.errors import InputError, ModelError, OptionError, OracleError, nearest
-from bcfw.models import Model
-from bcfw.models.base import require_model
-from bcfw.models.inputs import by_position
+from bcfw.dual import DualProblem, open_problem, snapshots
+from bcfw.errors import InputError, ModelError, OptionError, OracleError
+from bcfw.files import check_writable
+from bcfw.models.model import require_model
+from bcfw.options import Count, NonNegative, Positive
 from bcfw.progress import progress_callbacks
-from bcfw.run import Callback, Result, Run, announced
-from bcfw.solvers import SOLVERS, Solver
-from bcfw.solvers.base import Outcome
+from bcfw.result import Result, make_result, partial_result
+from bcfw.run import Callback, announced
+from bcfw.solvers import Solver, find_solver
+from bcfw.solvers.base import require_match
+from bcfw.solvers.run import SolverRun
 
 #: Seconds between saves when ``checkpoint`` is only a path.
 CHECKPOINT_SECONDS = 60.0
@@ -64,16 +64,17 @@ def train(
     tol : float
         Stop when ``gap <= tol P(0)``; P(0) is the weighted mean of the worst losses.
     max_passes, max_seconds : float
-        Limits; whichever comes first. With a cache, a twentieth of the visits that may use it counts as passes, if that
-        is more.
+        Limits; whichever comes first. With a cache, 20 visits count at least as one oracle call, so that a run without
+        calls still ends.
     bounds : (lower, upper) or None
         Box constraints on w: each side a number, a (d,) array (-inf and inf leave a weight free) or None. They are
         joined with those that the model needs (``model.bounds()``).
     sample_weight : (n,) array or None
         Non-negative weights; an integer weight equals repetition.
     callbacks : sequence of callables
-        Each is called with an :class:`bcfw.run.Info` after every pass; True stops. A callback's methods ``start()`` and
-        ``finish(result)``, if it has them, are called before and after the run (with None, if it failed).
+        Each is called with a :class:`bcfw.solvers.PassInfo` after every pass; True stops. A callback's methods
+        ``start()`` and ``finish(result)``, if it has them, are called before and after the run (with None, if it
+        failed).
     seed : int
         Makes the run reproducible, except where a solver reads the clock: "auto" with a Python model or a costly
         oracle (give the result's ``solver`` instead), and ``MultiPlane(clock="wall")``.
@@ -105,17 +106,15 @@ def train(
     check_arguments(model, y, callbacks, seed)
     check_numbers(lam, tol, max_passes, max_seconds)
     path, every = read_checkpoint(checkpoint)
-    X, y = by_position(X), by_position(y)
     everyone = (*callbacks, *progress_callbacks(verbose))
     with announced(everyone) as ended, explained(model):
-        bound = bind(model, X, y, sample_weight)
-        problem = DualProblem(bound, X, y, float(lam), sample_weight, thread_count(n_jobs), bounds)
+        problem = open_problem(model, X, y, float(lam), sample_weight, bounds, thread_count(n_jobs))
+        require_match(chosen, problem)
         if warm_start is not None:
-            problem.restore(read_warm_start(warm_start))
+            snapshots.restore(problem, read_warm_start(warm_start))
         chosen.prepare(problem)
         autosave = None if path is None else (every, lambda: save_or_warn(problem, path))
-        run = Run(0.0, max_passes, max_seconds, everyone, autosave)
-        run.gap_target = tol * problem.worst_loss
+        run = SolverRun(problem, tol, max_passes, max_seconds=max_seconds, callbacks=everyone, autosave=autosave)
         try:
             with run.interrupt:
                 outcome = chosen.solve(problem, run, np.random.default_rng(seed))
@@ -132,7 +131,7 @@ def train(
 
 
 @contextlib.contextmanager
-def explained(model: Model) -> Iterator[None]:
+def explained(model: Any) -> Iterator[None]:
     """Say what to do where numba fails on the kernels of a model."""
     try:
         yield
@@ -145,35 +144,12 @@ def explained(model: Model) -> Iterator[None]:
         ) from error
 
 
-def find_solver(solver: Solver | str) -> Solver:
-    """An instance for a name."""
-    if isinstance(solver, Solver):
-        return solver
-    if isinstance(solver, str) and solver in SOLVERS:
-        return SOLVERS[solver]()
-    if isinstance(solver, type) and issubclass(solver, Solver):
-        raise OptionError(f"solver is the class {solver.__name__}; give an instance, {solver.__name__}()")
-    raise OptionError(f"solver {solver!r} is unknown; {nearest(str(solver), list(SOLVERS))}")
-
-
 def check_numbers(lam: Any, tol: Any, max_passes: Any, max_seconds: Any) -> None:
-    """The limits that every problem needs, each with its own error."""
-    if not is_number(lam) or not 0 < lam < np.inf:
-        raise OptionError(f"lam must be a finite number > 0, got {lam!r}")
-    if not is_number(max_passes) or not max_passes > 0:
-        raise OptionError(f"max_passes must be a number > 0, got {max_passes!r}")
-    if not is_number(tol) or not tol >= 0:
-        raise OptionError(f"tol must be a number >= 0, got {tol!r}")
-    if max_seconds is not None and not (is_number(max_seconds) and max_seconds > 0):
-        raise OptionError(f"max_seconds must be a number > 0 or None, got {max_seconds!r}")
-
-
-def bind(model: Model, X: Any, y: Any, sample_weight: Any) -> Model:
-    """The model with everything set that the data, and where it matters their weights, determine."""
-    if sample_weight is None or not model.binds_weights:
-        return model.bind(X, y)
-    binding: Any = model.bind
-    return binding(X, y, read_sample_weight(sample_weight, len(y)))
+    """The numbers that every problem needs, each with its own error."""
+    Positive(0.01).check("", "lam", lam)
+    Positive(1000, finite=False).check("", "max_passes", max_passes)
+    NonNegative(1e-3, finite=False).check("", "tol", tol)
+    Positive(None, finite=False, or_none=True).check("", "max_seconds", max_seconds)
 
 
 def check_arguments(model: Any, y: Any, callbacks: Any, seed: Any) -> None:
@@ -185,8 +161,7 @@ def check_arguments(model: Any, y: Any, callbacks: Any, seed: Any) -> None:
         raise OptionError("callbacks must be a sequence of callables; wrap the one you gave in a list")
     if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
         raise OptionError(f"callbacks must be a sequence of callables, got {callbacks!r}")
-    if not isinstance(seed, Integral) or seed < 0:
-        raise OptionError(f"seed must be a whole number >= 0, got {seed!r}")
+    Count(0, least=0).check("", "seed", seed)
 
 
 def read_checkpoint(checkpoint: Any) -> tuple[str | Path | None, float]:
@@ -194,27 +169,24 @@ def read_checkpoint(checkpoint: Any) -> tuple[str | Path | None, float]:
     pair = isinstance(checkpoint, tuple) and len(checkpoint) == 2
     path, every = checkpoint if pair else (checkpoint, CHECKPOINT_SECONDS)
     is_path = path is None or (isinstance(path, str | Path) and str(path))
-    if not is_path or not is_number(every) or not every >= 0:
+    if not is_path or not NonNegative(0, finite=False).accepts(every):
         raise OptionError(f"checkpoint must be a path, or a path and a number of seconds >= 0, got {checkpoint!r}")
     if path is not None:
-        files.check_writable(path, "checkpoint")
+        check_writable(path, "checkpoint")
     return path, float(every)
 
 
 def save_or_warn(problem: DualProblem, path: str | Path) -> None:
     """A checkpoint that cannot be written must not cost what was computed."""
     try:
-        problem.save(path)
+        snapshots.save(problem, path)
     except (OSError, InputError) as error:
         warnings.warn(f"the checkpoint {path} was not written: {error}", RuntimeWarning, stacklevel=2)
 
 
-def is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def thread_count(n_jobs: int) -> int:
-    if not isinstance(n_jobs, Integral) or n_jobs == 0 or n_jobs < -1:
+def thread_count(n_jobs: Any) -> int:
+    """The option n_jobs as a number of threads."""
+    if not Count(1).accepts(n_jobs) and not (Count(-1, least=-1).accepts(n_jobs) and n_jobs == -1):
         raise OptionError(f"n_jobs must be a whole number >= 1, or -1 for all cores, got {n_jobs!r}")
     return int(n_jobs) if n_jobs > 0 else os.cpu_count() or 1
 
@@ -228,43 +200,3 @@ def read_warm_start(source: Any) -> dict[str, Any]:
             raise InputError("warm_start: this Result carries no dual state; give the one that train returned")
         return source.snapshot
     raise OptionError(f"warm_start must be a Result or a checkpoint's path, got {type(source).__name__}")
-
-
-def make_result(
-    outcome: Outcome, problem: DualProblem, run: Run, solver: Solver, snapshot: dict[str, Any] | None = None
-) -> Result:
-    """The result of an outcome; its last iterate, if that is another point, shares the snapshot."""
-    certificate = outcome.certificate
-    certified = certificate.gap_bound <= max(certificate.gap, run.gap_target)
-    if certified and certificate.gap_bound > certificate.gap:  # a heuristic oracle, but its upper bound closes the gap
-        certificate = certificate._replace(primal=certificate.dual + certificate.gap_bound, gap=certificate.gap_bound)
-        run.rows[-1] |= {"primal": certificate.primal, "gap": certificate.gap}
-    snapshot = problem.snapshot() if snapshot is None else snapshot
-    return Result(
-        w=outcome.w,
-        primal=certificate.primal,
-        dual=certificate.dual,
-        gap=certificate.gap,
-        certified=certified,
-        status=run.status or "max_passes",
-        lam=problem.lam,
-        n_passes=outcome.passes,
-        n_oracle_calls=problem.oracle_calls,
-        seconds=run.seconds,
-        history=run.history(),
-        solver=outcome.solver or solver,
-        model=problem.model,
-        last=None if outcome.last is None else make_result(outcome.last, problem, run, solver, snapshot),
-        snapshot=snapshot,
-    )
-
-
-def partial_result(problem: DualProblem, run: Run, solver: Solver) -> Result | None:
-    """What had been reached when an oracle failed: the weights without a certificate of their own."""
-    if not run.rows:
-        return None
-    nan, passes = float("nan"), max(run.rows[-1]["passes"], run.calls / len(problem.blocks))
-    outcome = Outcome(run.weights(), Certificate(nan, problem.dual_value(), nan, nan), passes)
-    result = make_result(outcome, problem, run, solver)
-    result.certified, result.status = False, "interrupted"
-    return result

@@ -1,6 +1,8 @@
-"""The dual problem: block state, gaps and certificate, change of lam, audit, save and restore."""
+"""The dual of a structural SVM: one problem, its block state, certificates, change of lam, snapshots."""
 
-from bcfw.dual.problem import Certificate, DualProblem
-from bcfw.dual.weights import read_sample_weight
+from bcfw.dual.certificates import Certificate
+from bcfw.dual.opening import open_problem
+from bcfw.dual.problem import DualProblem
+from bcfw.dual.regularisation import change_lam
 
-__all__ = ["Certificate", "DualProblem", "read_sample_weight"]
+__all__ = ["Certificate", "DualProblem", "change_lam", "open_problem"]

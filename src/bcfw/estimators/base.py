@@ -12,14 +12,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from bcfw.dual import read_sample_weight
-from bcfw.errors import InputError, OptionError
-from bcfw.estimators.features import with_constant
-from bcfw.estimators.labels import UNSEEN, class_weights, require_two_classes
-from bcfw.options import Flag
-from bcfw.run import Callback, Result
+from bcfw.errors import OptionError
+from bcfw.inputs.classes import UNSEEN, class_weights, require_two_classes
+from bcfw.inputs.matrices import with_constant
+from bcfw.inputs.sample_weights import read_sample_weight
+from bcfw.options import Count, Flag, Positive
+from bcfw.result import Result
+from bcfw.run import Callback
 from bcfw.solvers import Solver
-from bcfw.training import is_number, train
+from bcfw.training import train
 
 
 class Task(NamedTuple):
@@ -34,38 +35,29 @@ class Task(NamedTuple):
 class BaseSVM(BaseEstimator):
     """Base of all estimators; the options are documented in :class:`bcfw.StructuralSVM`.
 
-    A subclass writes ``_read`` (data and options to a :class:`Task`), ``_set_weights`` (the result's w to fitted
-    attributes), ``_warm_key`` and the methods that predict.
+    A subclass writes its constructor, whose signature scikit-learn reads and which only keeps its arguments
+    (:meth:`_keep`), ``_read`` (data to a :class:`Task`), ``_set_weights`` (the result's w to fitted attributes),
+    ``_warm_key`` and the methods that predict.
     """
 
+    lam: float
+    C: float | None
+    solver: Solver | str
+    tol: float
+    max_passes: float
+    max_seconds: float | None
+    random_state: int | np.random.RandomState | None
+    n_jobs: int | None
+    verbose: int
+    warm_start: bool
+    callbacks: Sequence[Callback]
     result_: Result
 
-    def __init__(
-        self,
-        lam: float = 0.01,
-        C: float | None = None,
-        solver: Solver | str = "auto",
-        tol: float = 1e-3,
-        *,
-        max_passes: float = 1000,
-        max_seconds: float | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = 1,
-        verbose: int = 0,
-        warm_start: bool = False,
-        callbacks: Sequence[Callback] = (),
-    ) -> None:
-        self.lam = lam
-        self.C = C
-        self.solver = solver
-        self.tol = tol
-        self.max_passes = max_passes
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.callbacks = callbacks
+    def _keep(self, given: dict[str, Any]) -> None:
+        """Keep the arguments of a constructor, ``locals()`` there, as attributes: scikit-learn reads both."""
+        for name, value in given.items():
+            if name not in ("self", "__class__"):
+                setattr(self, name, value)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train until the duality gap is certified to be at most ``tol P(0)``.
@@ -80,9 +72,9 @@ class BaseSVM(BaseEstimator):
         -------
         self
         """
-        Flag(False).check(type(self).__name__, "warm_start", self.warm_start)
         before = dict(vars(self))
         try:
+            self._read_options()
             task = self._read(X, y, sample_weight)
             key = self._warm_key(task) if self.warm_start else None
             self.result_ = self._train(task, self._previous(key))
@@ -95,6 +87,10 @@ class BaseSVM(BaseEstimator):
             self.__dict__ = before
             raise
         return self
+
+    def _read_options(self) -> None:
+        """Check the options that the core does not see; comes before the data are read."""
+        Flag(False).check(type(self).__name__, "warm_start", self.warm_start)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
         """Check and convert the training data."""
@@ -153,30 +149,16 @@ class BaseSVM(BaseEstimator):
 class LinearSVM(BaseSVM):
     """Base of the estimators that score every label by ``x'U``, perhaps with an intercept."""
 
+    fit_intercept: bool
+    intercept_scaling: float
     n_features_in_: int
 
-    def __init__(
-        self,
-        lam: float = 0.01,
-        C: float | None = None,
-        solver: Solver | str = "auto",
-        tol: float = 1e-3,
-        *,
-        fit_intercept: bool = False,
-        intercept_scaling: float = 1.0,
-        **options: Any,
-    ) -> None:
-        super().__init__(lam, C, solver, tol, **options)
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-
     def _read_options(self) -> None:
-        """Check the options, and fix the constant feature's value for this fit and its predictions."""
+        """Also fix the constant feature's value for this fit and its predictions."""
+        super()._read_options()
         Flag(False).check(self._name, "fit_intercept", self.fit_intercept)
-        scaling = self.intercept_scaling
-        if not is_number(scaling) or not 0 < scaling < math.inf:
-            raise OptionError(f"{self._name}: intercept_scaling must be a finite number > 0, got {scaling!r}")
-        self._constant = float(scaling) if self.fit_intercept else None
+        scaling = float(Positive(1.0).check(self._name, "intercept_scaling", self.intercept_scaling))
+        self._constant = scaling if self.fit_intercept else None
 
     def _with_constant(self, X: Any) -> Any:
         """The features that the core's model sees."""
@@ -196,24 +178,10 @@ class LinearSVM(BaseSVM):
 class LabelSVM(LinearSVM):
     """Base of the estimators whose outputs are made of labels from a finite set ``classes_``."""
 
+    cost: Any
+    class_weight: dict[Any, float] | str | None
+    unseen: str
     classes_: np.ndarray
-
-    def __init__(
-        self,
-        lam: float = 0.01,
-        C: float | None = None,
-        solver: Solver | str = "auto",
-        tol: float = 1e-3,
-        *,
-        cost: Any = None,
-        class_weight: dict[Any, float] | str | None = None,
-        unseen: str = "error",
-        **options: Any,
-    ) -> None:
-        super().__init__(lam, C, solver, tol, **options)
-        self.cost = cost
-        self.class_weight = class_weight
-        self.unseen = unseen
 
     def _read_options(self) -> None:
         super()._read_options()
@@ -231,33 +199,19 @@ def regularisation(lam: float, C: float | None, total: float) -> float:
     """``lam``, or ``1 / (C S)`` when C is given; S is the sum of the sample weights."""
     if C is None:
         return lam
-    if not is_number(C) or not 0 < C < math.inf:
-        raise OptionError(f"C must be a finite number > 0 or None, got {C!r}")
-    return 1.0 / (C * total)
+    return 1.0 / (float(Positive(None, or_none=True).check("", "C", C)) * total)
 
 
 def seed_of(random_state: Any) -> int:
     """A whole number as it is; otherwise one drawn from scikit-learn's random state."""
     if isinstance(random_state, Integral):
-        if random_state < 0:
-            raise OptionError(f"random_state must be a whole number >= 0, got {random_state}")
-        return int(random_state)
+        return int(Count(0, least=0).check("", "random_state", random_state))
     try:
         return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     except ValueError as error:
         raise OptionError(
             f"random_state must be a whole number >= 0, a numpy.random.RandomState or None, got {random_state!r}"
         ) from error
-
-
-def read_list(values: Any, what: str, owner: str) -> list[Any]:
-    """Examples as a list."""
-    if values is None:
-        raise InputError(f"{owner} requires {what} to be passed, but the target {what} is None")
-    try:
-        return list(values)
-    except TypeError as error:
-        raise InputError(f"{owner}: {what} must be a list with one entry per example ({error})") from error
 
 
 def without_snapshot(result: Result) -> Result:

@@ -11,13 +11,17 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError
-from bcfw.estimators.base import LabelSVM, Task, read_list, read_sample_weight
-from bcfw.estimators.features import require_finite
-from bcfw.estimators.labels import Where, encode, find_classes, flatten
+from bcfw.estimators.base import LabelSVM, Task
+from bcfw.inputs.classes import encode, example_of, find_classes, flatten
+from bcfw.inputs.examples import read_list
+from bcfw.inputs.labels import cost_matrix
+from bcfw.inputs.matrices import require_finite, sequence_matrix
+from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import Chain
-from bcfw.models.inputs import check_same_length, cost_matrix, real
+from bcfw.models.max_marginals import chain_max_marginals
 from bcfw.options import Choice
-from bcfw.run import Callback, Result
+from bcfw.result import Result
+from bcfw.run import Callback
 from bcfw.solvers import Solver
 
 SCORING = Choice("label", "sequence")
@@ -111,27 +115,7 @@ class ChainSVM(LabelSVM):
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
     ) -> None:
-        super().__init__(
-            lam,
-            C,
-            solver,
-            tol,
-            cost=cost,
-            class_weight=class_weight,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            unseen=unseen,
-            max_passes=max_passes,
-            max_seconds=max_seconds,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            warm_start=warm_start,
-            callbacks=callbacks,
-        )
-        self.end_bias = end_bias
-        self.normalize = normalize
-        self.scoring = scoring
+        self._keep(locals())
 
     def _read_options(self) -> None:
         super()._read_options()
@@ -161,7 +145,7 @@ class ChainSVM(LabelSVM):
         for i, x in enumerate(self._sequences(X)):
             require_finite(x, f"{self._name}: example {i}", unit="position")
             unary = x @ self.coef_.T + self.intercept_
-            marginals.append(max_marginals(unary, self.transitions_, self.first_, self.last_))
+            marginals.append(chain_max_marginals(unary, self.transitions_, self.first_, self.last_))
         return marginals
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -172,9 +156,10 @@ class ChainSVM(LabelSVM):
         """
         SCORING.check(self._name, "scoring", self.scoring)
         predicted = self._codes(X)
-        flat, offsets = self._flatten(y, [len(codes) for codes in predicted])
+        flat, offsets = flatten(y, [len(codes) for codes in predicted], "positions", self._name)
         lengths = np.diff(offsets)
-        correct = encode(flat, self.classes_, self.unseen, self._position(offsets)) == np.concatenate(predicted)
+        truth = encode(flat, self.classes_, self.unseen, example_of(offsets, self._name))
+        correct = truth == np.concatenate(predicted)
         weight = read_sample_weight(sample_weight, len(lengths))
         weight = np.ones(len(lengths)) if weight is None else weight
         counts = np.add.reduceat(correct.astype(np.float64), offsets[:-1])
@@ -188,15 +173,14 @@ class ChainSVM(LabelSVM):
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
         sequences = self._sequences(X, reset=True)
-        flat, offsets = self._flatten(y, [x.shape[0] for x in sequences])
-        self.classes_, codes = find_classes(flat, self._position(offsets))
+        flat, offsets = flatten(y, [x.shape[0] for x in sequences], "positions", self._name)
+        self.classes_, codes = find_classes(flat, example_of(offsets, self._name))
         weight = read_sample_weight(sample_weight, len(sequences))
         spread = None if weight is None else np.repeat(weight, np.diff(offsets))
         factors = self._class_weights(codes, spread)
         K = len(self.classes_)
         cost = factors[:, None] * cost_matrix(self.cost, K, self._name)
         model = Chain(K, cost, end_bias=self.end_bias, normalize=self.normalize)
-        self._read_options()
         labels = [codes[a:b] for a, b in itertools.pairwise(offsets)]
         return Task(model, [self._with_constant(x) for x in sequences], labels, weight)
 
@@ -206,7 +190,7 @@ class ChainSVM(LabelSVM):
             raise InputError(f"{self._name}: X is one sparse matrix; give a list with one (T, F) matrix per sequence")
         sequences = read_list(X, "X", self._name)
         names = [getattr(x, "columns", None) for x in sequences]
-        arrays = [self._array(x, i) for i, x in enumerate(sequences)]
+        arrays = [sequence_matrix(x, f"{self._name}: example {i}") for i, x in enumerate(sequences)]
         if reset and arrays:
             self.n_features_in_ = arrays[0].shape[1]
             self.__dict__.pop("feature_names_in_", None)
@@ -218,32 +202,10 @@ class ChainSVM(LabelSVM):
             self._check_names(names[i], i)
         return arrays
 
-    def _flatten(self, y: Any, lengths: list[int]) -> tuple[np.ndarray, np.ndarray]:
-        """All labels one after another and the sequences' offsets, which must agree with the lengths in X."""
-        flat, offsets = flatten(read_list(y, "y", self._name), self._name)
-        check_same_length(lengths, offsets[1:], self._name)
-        for i in np.flatnonzero(np.diff(offsets) != lengths)[:1]:
-            labels = offsets[i + 1] - offsets[i]
-            raise InputError(
-                f"{self._name}: example {i} has {lengths[i]} positions and {labels} labels; they must match"
-            )
-        return flat, offsets
-
-    def _array(self, x: Any, i: int) -> Any:
-        array = x if sp.issparse(x) else real(x, f"{self._name}: example {i}")
-        if array.shape[:1] == (0,):
-            raise InputError(f"{self._name}: example {i} is an empty sequence; leave it out")
-        if array.ndim != 2:
-            raise InputError(f"{self._name}: example {i} must be a (T, F) array, got shape {array.shape}")
-        return array
-
     def _check_names(self, names: Any, i: int) -> None:
         known = vars(self).get("feature_names_in_")
         if names is not None and known is not None and list(names) != list(known):
             raise InputError(f"{self._name}: example {i} has other feature names, or another order, than in fit")
-
-    def _position(self, offsets: np.ndarray) -> Where:
-        return lambda position: f"{self._name}: example {np.searchsorted(offsets, position, side='right') - 1}"
 
     def _set_weights(self, result: Result) -> None:
         K = len(self.classes_)
@@ -256,23 +218,3 @@ class ChainSVM(LabelSVM):
     def _warm_key(self, task: Task) -> Any:
         labels = [one.tobytes() for one in task.y]
         return labels, task.X[0].shape[1], self.classes_.tolist(), self.end_bias
-
-
-def max_marginals(unary: np.ndarray, transitions: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """(T, K) score of the best labeling through each position and label, by max-sum passes both ways.
-
-    Parameters
-    ----------
-    unary : (T, K) position scores
-    transitions : (K, K)
-    first, last : (K,)
-    """
-    ahead = unary.copy()
-    ahead[0] += first
-    for t in range(1, len(unary)):
-        ahead[t] += np.max(ahead[t - 1][:, None] + transitions, axis=0)
-    behind = np.empty_like(unary)
-    behind[-1] = last
-    for t in range(len(unary) - 2, -1, -1):
-        behind[t] = np.max(transitions + (unary[t + 1] + behind[t + 1]), axis=1)
-    return ahead + behind

@@ -12,12 +12,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError
-from bcfw.estimators.base import LabelSVM, Task, read_list, read_sample_weight
-from bcfw.estimators.labels import Where, encode, find_classes, flatten, label_array
+from bcfw.estimators.base import LabelSVM, Task
+from bcfw.inputs.classes import encode, example_of, find_classes, flatten, label_array
+from bcfw.inputs.examples import read_list
+from bcfw.inputs.graphs import node_matrix
+from bcfw.inputs.labels import UNLABELLED, cost_matrix
+from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import BinaryGraph
-from bcfw.models.graph_inputs import UNLABELLED, node_matrix
-from bcfw.models.inputs import check_same_length, cost_matrix
-from bcfw.run import Callback, Result
+from bcfw.result import Result
+from bcfw.run import Callback
 from bcfw.solvers import Solver
 
 
@@ -98,25 +101,7 @@ class GraphSVM(LabelSVM):
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
     ) -> None:
-        super().__init__(
-            lam,
-            C,
-            solver,
-            tol,
-            cost=cost,
-            class_weight=class_weight,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            unseen=unseen,
-            max_passes=max_passes,
-            max_seconds=max_seconds,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            warm_start=warm_start,
-            callbacks=callbacks,
-        )
-        self.normalize = normalize
+        self._keep(locals())
 
     def predict(self, X: Any) -> list[Any]:
         """The best labels of every graph: (V,) arrays, or lists if the labels are objects such as tuples."""
@@ -140,7 +125,7 @@ class GraphSVM(LabelSVM):
         flat, known, offsets = self._flatten(y, [len(codes) for codes in predicted])
         if not known.any():
             raise InputError(f"{self._name}: no node has a label to compare predictions with")
-        truth = encode(flat, self.classes_, self.unseen, self._position(known, offsets))
+        truth = encode(flat, self.classes_, self.unseen, example_of(offsets, self._name, np.flatnonzero(known)))
         weight = read_sample_weight(sample_weight, len(predicted))
         weight = np.ones(len(predicted)) if weight is None else weight
         correct = truth == np.concatenate(predicted)[known]
@@ -150,10 +135,9 @@ class GraphSVM(LabelSVM):
         return float(np.average(correct, weights=spread))
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
-        self._read_options()
         graphs = self._graphs(X, reset=True)
         flat, known, offsets = self._flatten(y, [x[0].shape[0] for x in graphs])
-        self.classes_, codes = find_classes(flat, self._position(known, offsets))
+        self.classes_, codes = find_classes(flat, example_of(offsets, self._name, np.flatnonzero(known)))
         if len(self.classes_) != 2:
             raise InputError(
                 f"{self._name}: y has {len(self.classes_)} classes {self.classes_.tolist()[:5]}; give labels of "
@@ -188,18 +172,10 @@ class GraphSVM(LabelSVM):
 
     def _flatten(self, y: Any, sizes: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The labels of all labelled nodes, which nodes these are, and the graphs' offsets."""
-        flat, offsets = flatten(read_list(y, "y", self._name), self._name)
-        check_same_length(sizes, offsets[1:], self._name)
-        for i in np.flatnonzero(np.diff(offsets) != sizes)[:1]:
-            labels = offsets[i + 1] - offsets[i]
-            raise InputError(f"{self._name}: example {i} has {sizes[i]} nodes and {labels} labels; they must match")
+        flat, offsets = flatten(y, sizes, "nodes", self._name)
         known = np.array([not is_unlabelled(label) for label in flat.tolist()], dtype=bool)
         given = flat[known]
         return label_array(given.tolist()) if given.dtype.kind == "O" else given, known, offsets
-
-    def _position(self, known: np.ndarray, offsets: np.ndarray) -> Where:
-        nodes = np.flatnonzero(known)
-        return lambda place: f"{self._name}: example {np.searchsorted(offsets, nodes[place], side='right') - 1}"
 
     def _set_weights(self, result: Result) -> None:
         U, self.edge_coef_ = np.split(result.w, [2 * result.model.n_features])

@@ -9,11 +9,13 @@ import joblib
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bcfw.estimators.base import BaseSVM, Task, read_list, read_sample_weight
+from bcfw.estimators.base import BaseSVM, Task
+from bcfw.inputs.examples import check_same_length, read_list
+from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import Matching
-from bcfw.models.inputs import check_same_length
 from bcfw.models.matching import NONE, SURE, read_labels
-from bcfw.run import Callback, Result
+from bcfw.result import Result
+from bcfw.run import Callback
 from bcfw.solvers import Solver
 
 
@@ -73,22 +75,7 @@ class MatchingSVM(BaseSVM):
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
     ) -> None:
-        super().__init__(
-            lam,
-            C,
-            solver,
-            tol,
-            max_passes=max_passes,
-            max_seconds=max_seconds,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            warm_start=warm_start,
-            callbacks=callbacks,
-        )
-        self.cost_miss = cost_miss
-        self.cost_extra = cost_extra
-        self.normalize = normalize
+        self._keep(locals())
 
     def predict(self, X: Any) -> list[np.ndarray]:
         """The best matching of every input: (I, J) arrays of 0 and 1."""

@@ -11,12 +11,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bcfw.errors import InputError
-from bcfw.estimators.base import LabelSVM, Task, read_sample_weight, weighted_mean
-from bcfw.estimators.features import require_finite
-from bcfw.estimators.labels import encode, find_classes, label_array
+from bcfw.estimators.base import LabelSVM, Task, weighted_mean
 from bcfw.estimators.repeats import merge_repeats
+from bcfw.inputs.classes import encode, find_classes, label_array
+from bcfw.inputs.matrices import require_finite
+from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import Multiclass
-from bcfw.run import Callback, Result
+from bcfw.result import Result
+from bcfw.run import Callback
 from bcfw.solvers import Solver
 
 #: How scikit-learn checks X; finiteness is checked here, with the example's index.
@@ -102,24 +104,7 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
     ) -> None:
-        super().__init__(
-            lam,
-            C,
-            solver,
-            tol,
-            cost=cost,
-            class_weight=class_weight,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            unseen=unseen,
-            max_passes=max_passes,
-            max_seconds=max_seconds,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            warm_start=warm_start,
-            callbacks=callbacks,
-        )
+        self._keep(locals())
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes.
@@ -180,7 +165,6 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
             weight = factors[codes] * (1.0 if weight is None else weight)
         if not self.warm_start:  # it needs the examples in the order of the last fit, whatever their weights
             X, codes, weight = merge_repeats(X, codes, weight)
-        self._read_options()
         return Task(Multiclass(len(self.classes_), self.cost), self._with_constant(X), codes, weight)
 
     def _example(self, position: int) -> str:

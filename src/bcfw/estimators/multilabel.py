@@ -11,15 +11,18 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from bcfw.estimators.base import LinearSVM, Task, read_sample_weight
-from bcfw.estimators.features import require_finite
-from bcfw.estimators.labels import require_two_classes
+from bcfw.estimators.base import LinearSVM, Task
 from bcfw.estimators.repeats import merge_repeats
+from bcfw.inputs.classes import require_two_classes
+from bcfw.inputs.labels import binary_labels
+from bcfw.inputs.matrices import require_finite
+from bcfw.inputs.numbers import dense
+from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import Multilabel
-from bcfw.models.inputs import dense
-from bcfw.models.label_tree import chow_liu_tree, orient
-from bcfw.models.multilabel import binary_labels
-from bcfw.run import Callback, Result
+from bcfw.models.label_tree import chow_liu_tree
+from bcfw.models.max_marginals import forest_max_marginals
+from bcfw.result import Result
+from bcfw.run import Callback
 from bcfw.solvers import Solver
 
 #: How scikit-learn checks X; finiteness is checked here, with the example's index.
@@ -113,23 +116,7 @@ class MultilabelSVM(ClassifierMixin, LinearSVM):
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
     ) -> None:
-        super().__init__(
-            lam,
-            C,
-            solver,
-            tol,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            max_passes=max_passes,
-            max_seconds=max_seconds,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            warm_start=warm_start,
-            callbacks=callbacks,
-        )
-        self.tree = tree
-        self.normalize = normalize
+        self._keep(locals())
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Differences of max-marginals: the score of the best y with ``y_l = 1`` less that of the best without.
@@ -145,7 +132,7 @@ class MultilabelSVM(ClassifierMixin, LinearSVM):
             If y held one of two classes per example: (n,), positive where ``classes_[1]`` is predicted.
         """
         X = self._inputs(X)
-        differences = max_marginals(X @ self.coef_.T + self.intercept_, self.edges_, self.edge_coef_)
+        differences = forest_max_marginals(X @ self.coef_.T + self.intercept_, self.edges_, self.edge_coef_)
         return differences if self._is_indicator or len(self.classes_) > 2 else differences[:, 0]
 
     def predict(self, X: Any) -> np.ndarray:
@@ -176,7 +163,6 @@ class MultilabelSVM(ClassifierMixin, LinearSVM):
         tree = chow_liu_tree(Y, weight) if isinstance(self.tree, str) and self.tree == "auto" else self.tree
         if not self.warm_start:  # it needs the examples in the order of the last fit, whatever their weights
             X, Y, weight = merge_repeats(X, Y, weight)
-        self._read_options()
         return Task(Multilabel(tree, self.normalize), self._with_constant(X), Y, weight)
 
     def _indicator(self, y: Any) -> np.ndarray:
@@ -209,27 +195,3 @@ class MultilabelSVM(ClassifierMixin, LinearSVM):
         tags.classifier_tags.multi_label = True
         tags.no_validation = False
         return tags
-
-
-def max_marginals(unary: np.ndarray, edges: np.ndarray, edge_coef: np.ndarray) -> np.ndarray:
-    """(n, L) best score with a label on less the best with it off, by max-sum passes up and down the forest.
-
-    Parameters
-    ----------
-    unary : (n, L) scores of the labels that are on
-    edges : (E, 2)
-    edge_coef : (E, 2, 2)
-    """
-    forest = orient(edges, unary.shape[1])
-    best = np.stack([np.zeros_like(unary), unary], axis=2)  # (n, L, 2): first of the subtree, at the end of all
-    inner = [label for label in forest.order if forest.above[label] >= 0]
-    pairs, messages = {}, {}
-    for label in reversed(inner):
-        pair = edge_coef[forest.link[label]]
-        pairs[label] = pair if forest.stride[label] == 2 else pair.T  # [own state, state above]
-        messages[label] = np.max(best[:, label, :, None] + pairs[label], axis=1)
-        best[:, forest.above[label]] += messages[label]
-    for label in inner:
-        rest = best[:, forest.above[label]] - messages[label]
-        best[:, label] += np.max(rest[:, None, :] + pairs[label], axis=2)
-    return best[:, :, 1] - best[:, :, 0]

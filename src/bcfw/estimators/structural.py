@@ -11,13 +11,15 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError, OptionError
-from bcfw.estimators.base import BaseSVM, Task, read_sample_weight, weighted_mean
+from bcfw.estimators.base import BaseSVM, Task, weighted_mean
+from bcfw.inputs.examples import by_position, check_same_length
+from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import CompiledModel, KernelModel, Model, check_model
-from bcfw.models.base import require_model
 from bcfw.models.check import same_output
-from bcfw.models.inputs import by_position, check_same_length
+from bcfw.models.model import require_model
 from bcfw.options import Choice, Flag
-from bcfw.run import Callback, Result
+from bcfw.result import Result
+from bcfw.run import Callback
 from bcfw.solvers import Solver
 
 #: Examples, and weight vectors for each, on which a user's oracle is tried before training.
@@ -63,7 +65,7 @@ class StructuralSVM(BaseSVM):
         Start each fit from the dual state that the last one left, if the data are the same (lam, C, sample weights and
         solver may differ); otherwise, and always without it, a fit starts afresh. Pickles keep the state only with it.
     callbacks : sequence of callables
-        Each is called with a :class:`bcfw.run.Info` after every pass; True stops. Cloning copies them.
+        Each is called with a :class:`bcfw.solvers.PassInfo` after every pass; True stops. Cloning copies them.
 
     Attributes
     ----------
@@ -114,22 +116,7 @@ class StructuralSVM(BaseSVM):
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
     ) -> None:
-        super().__init__(
-            lam,
-            C,
-            solver,
-            tol,
-            max_passes=max_passes,
-            max_seconds=max_seconds,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            warm_start=warm_start,
-            callbacks=callbacks,
-        )
-        self.model = model
-        self.scoring = scoring
-        self.check_model = check_model
+        self._keep(locals())
 
     def predict(self, X: Any) -> Any:
         """The best output of every input, as the model returns them (usually a list)."""
@@ -157,12 +144,15 @@ class StructuralSVM(BaseSVM):
             right = [1.0 - self.result_.model.loss(y[i], output) for i, output in enumerate(outputs)]
         return weighted_mean(right, sample_weight, len(right))
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+    def _read_options(self) -> None:
+        super()._read_options()
         require_model(self.model, "StructuralSVM: ")
-        if y is None:
-            raise InputError("StructuralSVM requires y to be passed, but the target y is None")
         Flag(True).check("StructuralSVM", "check_model", self.check_model)
         SCORING.check("StructuralSVM", "scoring", self.scoring)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+        if y is None:
+            raise InputError("StructuralSVM requires y to be passed, but the target y is None")
         X, y = by_position(X), by_position(y)
         check_same_length(X, y, "StructuralSVM")
         if self.check_model and (isinstance(self.model, CompiledModel) or not isinstance(self.model, KernelModel)):
@@ -184,10 +174,10 @@ class StructuralSVM(BaseSVM):
 
 def is_right(model: Model, y_true: Any, y: Any) -> bool:
     """Whether an output equals the truth wherever that has a label."""
-    if model.unlabelled is None:
+    if model._unlabelled is None:
         return same_output(y_true, y)
     truth, output = np.asarray(y_true), np.asarray(y)
-    return truth.shape == output.shape and bool(np.all((truth == output) | (truth == model.unlabelled)))
+    return truth.shape == output.shape and bool(np.all((truth == output) | (truth == model._unlabelled)))
 
 
 def inner(phi: Any, w: np.ndarray) -> float:

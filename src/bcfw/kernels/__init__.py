@@ -1,5 +1,5 @@
 """Compiled building blocks: specialisation of templates to a model, and the disk cache behind it."""
 
-from bcfw.kernels.specialise import KernelSet, called, entry, variant
+from bcfw.kernels.specialise import KernelSet, entry, not_inlined, variant
 
-__all__ = ["KernelSet", "called", "entry", "variant"]
+__all__ = ["KernelSet", "entry", "not_inlined", "variant"]

@@ -1,9 +1,9 @@
 """How numba compiles functions that only compiled code calls: optimised once, inside the function that is called.
 
-numba optimises every function, with all that it calls, to machine code of its own, and then once more as a part of each
-function that calls it. Only the outermost of ours ever runs. Leaving all others to it takes 40 % off the time to
-compile a pass, and the optimiser has the whole of it before its eyes. Recursive functions cannot be compiled so: numba
-may call them by the addresses of their machine code.
+numba turns every function into machine code of its own, and then optimises it once more as a part of each function that
+calls it. Python only ever calls the outermost one, the pass. Here all other functions are left unoptimised until they
+are a part of the pass: that takes 40 % off the time to compile it, and the optimiser sees the whole pass at once.
+Recursive functions cannot be compiled in this way: numba may call them by the addresses of their machine code.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def needs_addresses(library: Any) -> bool:
 
 
 class _Inner(JITCodeLibrary):
-    """Code of a function and of all that it calls: not optimised, and no machine code."""
+    """The code of a function and of all that it calls, neither optimised nor turned into machine code."""
 
     def _optimize_final_module(self) -> None:
-        """Left to the function that is called."""
+        """Do nothing: the pass that this function becomes a part of is optimised as a whole."""
 
     def _finalize_final_module(self) -> None:
         self._define_environments()

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bcfw.kernels.specialise import called
+from bcfw.kernels.specialise import not_inlined
 
 #: Which tree a node is in.
 FREE, SOURCE, SINK = 0, 1, 2
@@ -65,7 +65,7 @@ def make_flow(n_nodes: int, n_arcs: int) -> Flow:
     return Flow(cap, excess, tree, parent, stamp, dist, following, orphans, np.zeros(5, np.int64))
 
 
-@called
+@not_inlined
 def max_flow(arc_off, head, sister, flow):
     """Push as much as possible from source to sink; return how much.
 

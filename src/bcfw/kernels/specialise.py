@@ -1,7 +1,7 @@
 """One source for all models: a template is copied with a model's kernels bound to its global names.
 
 A *template* is a plain Python function that calls kernels by name (``scores``, ``argmax``, ...: the names in
-:mod:`bcfw.models.contract`). :class:`KernelSet` copies the template, and every plain function it reaches, with
+:mod:`bcfw.passes.contract`). :class:`KernelSet` copies the template, and every plain function it reaches, with
 these names bound to one model's kernels. The copy is compiled by numba, or left as Python for models whose
 kernels are Python: both run the same control flow.
 """
@@ -21,12 +21,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 FASTMATH = frozenset({"reassoc", "nsz", "arcp", "contract"})
 
 
-_CALLED: set[types.CodeType] = set()
+_NOT_INLINED: set[types.CodeType] = set()
 
 
-def called(template: F) -> F:
+def not_inlined(template: F) -> F:
     """Mark a template that is compiled once and called, not inlined where it is used: long code with many uses."""
-    _CALLED.add(template.__code__)
+    _NOT_INLINED.add(template.__code__)
     return template
 
 
@@ -147,7 +147,7 @@ class KernelSet:
         if not from_python:
             # Only compiled code calls it: no wrappers for Python, which take half the time to compile; and inlined,
             # because a call copies every field of every record, unless it is marked.
-            inlined = function.__code__ not in _CALLED
+            inlined = function.__code__ not in _NOT_INLINED
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inlined}
             if not recursive:
                 options["pipeline_class"] = InnerCompiler

@@ -1,10 +1,12 @@
 """Structures to learn: one file per model, and the base classes for a user's own."""
 
-from bcfw.models.base import CompiledModel, KernelModel, Model
 from bcfw.models.binary_graph import BinaryGraph
 from bcfw.models.chain import Chain
 from bcfw.models.check import check_model
+from bcfw.models.compiled import CompiledModel
+from bcfw.models.kernel_model import KernelModel
 from bcfw.models.matching import Matching
+from bcfw.models.model import Model
 from bcfw.models.multiclass import Multiclass
 from bcfw.models.multilabel import Multilabel
 
@@ -17,15 +19,5 @@ MODELS = {
     "binary_graph": BinaryGraph,
 }
 
-__all__ = [
-    "MODELS",
-    "BinaryGraph",
-    "Chain",
-    "CompiledModel",
-    "KernelModel",
-    "Matching",
-    "Model",
-    "Multiclass",
-    "Multilabel",
-    "check_model",
-]
+__all__ = ["MODELS", "CompiledModel", "KernelModel", "Model", "check_model"]
+__all__ += [model.__name__ for model in MODELS.values()]

@@ -8,29 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.errors import InputError, OptionError
-from bcfw.kernels import entry
-from bcfw.kernels.maxflow import make_flow
-from bcfw.models import binary_graph_kernels
-from bcfw.models.base import KernelModel
-from bcfw.models.binary_graph_kernels import GraphData, GraphWork, number_columns
-from bcfw.models.contract import kernel_set
-from bcfw.models.graph_inputs import (
-    UNLABELLED,
+from bcfw.errors import InputError
+from bcfw.inputs.examples import check_same_length
+from bcfw.inputs.graphs import (
     Graph,
     check_sizes,
     edge_feature_count,
     make_arcs,
-    node_labels,
-    offsets,
     read_graph,
     read_graphs,
-    stack,
     without_unlabelled,
 )
-from bcfw.models.inputs import check_same_length, cost_matrix, read_weights
-from bcfw.models.labelings import LABELING_KERNELS
+from bcfw.inputs.labels import UNLABELLED, cost_matrix, node_labels
+from bcfw.inputs.numbers import offsets, stacked, weight_vector
+from bcfw.kernels import entry
+from bcfw.kernels.maxflow import make_flow
+from bcfw.models.kernel_model import KernelModel
+from bcfw.models.kernels import binary_graph as binary_graph_kernels
+from bcfw.models.kernels.binary_graph import GraphData, GraphWork, number_columns
+from bcfw.models.kernels.labelings import LABELING_KERNELS
 from bcfw.options import Flag
+from bcfw.passes.contract import kernel_set
 
 
 class BinaryGraph(KernelModel):
@@ -69,8 +67,7 @@ class BinaryGraph(KernelModel):
     [1 1 1 1]
     """
 
-    binds_weights = True
-    unlabelled = UNLABELLED
+    _unlabelled = UNLABELLED
     kernels = kernel_set(binary_graph_kernels, {"Data": GraphData, "Work": GraphWork, **LABELING_KERNELS})
 
     def __init__(self, cost: Any = None, class_balance: bool = False, normalize: bool = True) -> None:
@@ -80,11 +77,21 @@ class BinaryGraph(KernelModel):
         self.n_features: int | None = None
         self.n_edge_features: int | None = None
 
-    def bind(self, X: Any, y: Any, sample_weight: Any = None) -> BinaryGraph:
-        """A copy with the costs fixed and n_features, n_edge_features and dim = 2 F + G set."""
-        check_same_length(X, y, "BinaryGraph")
+    def _read(self, X: Any, y: Any = None) -> tuple[list[Graph], list[np.ndarray] | None]:
+        """The graphs, and the labels of their nodes or None without y."""
+        if y is not None:
+            check_same_length(X, y, "BinaryGraph")
         graphs = read_graphs(X, "BinaryGraph")
-        labels = [node_labels(given, 2, None, f"BinaryGraph: example {i}") for i, given in enumerate(y)]
+        if y is None:
+            return graphs, None
+        sizes = [graph.n_nodes for graph in graphs]
+        return graphs, [node_labels(given, 2, sizes[i], f"BinaryGraph: example {i}") for i, given in enumerate(y)]
+
+    def _bound_to(
+        self, examples: tuple[list[Graph], list[np.ndarray]], sample_weight: np.ndarray | None
+    ) -> BinaryGraph:
+        """A copy with the costs fixed and n_features, n_edge_features and dim = 2 F + G set."""
+        graphs, labels = examples
         bound = copy.copy(self)
         bound.cost = cost_matrix(self.cost, 2, "BinaryGraph")
         if self.class_balance:
@@ -95,25 +102,19 @@ class BinaryGraph(KernelModel):
         bound.dim = 2 * bound.n_features + bound.n_edge_features
         return bound
 
+    def _packed(self, examples: tuple[list[Graph], list[np.ndarray] | None]) -> GraphData:
+        graphs, labels = examples
+        check_sizes(graphs, int(self.n_features or 0), int(self.n_edge_features or 0), "BinaryGraph")
+        if labels is None:
+            return self._flatten(graphs, [np.zeros(graph.n_nodes, np.int64) for graph in graphs])
+        return self._flatten([without_unlabelled(*pair) for pair in zip(graphs, labels, strict=True)], labels)
+
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Edge weights are >= 0; all others are free."""
         self._check_bound()
         lower, upper = np.full(int(self.dim or 0), -np.inf), np.full(int(self.dim or 0), np.inf)
         lower[2 * int(self.n_features or 0) :] = 0.0
         return lower, upper
-
-    def pack(self, X: Any, y: Any = None) -> GraphData:
-        self._check_bound()
-        graphs = read_graphs(X, "BinaryGraph")
-        check_sizes(graphs, int(self.n_features or 0), int(self.n_edge_features or 0), "BinaryGraph")
-        labels = [np.zeros(graph.n_nodes, np.int64) for graph in graphs]
-        if y is not None:
-            check_same_length(X, y, "BinaryGraph")
-            labels = [
-                node_labels(given, 2, graphs[i].n_nodes, f"BinaryGraph: example {i}") for i, given in enumerate(y)
-            ]
-            graphs = [without_unlabelled(*pair) for pair in zip(graphs, labels, strict=True)]
-        return self._flatten(graphs, labels)
 
     def oracle_operations(self, data: GraphData) -> float:
         """Scores of both labels, and what a minimum cut takes on images: about 200 per node and edge."""
@@ -191,40 +192,40 @@ class BinaryGraph(KernelModel):
         F, G = int(self.n_features or 0), int(self.n_edge_features or 0)
         y_off, edge_off = offsets([graph.n_nodes for graph in graphs]), offsets([len(graph.edges) for graph in graphs])
         indptr = offsets(np.concatenate([np.diff(graph.nodes.indptr) for graph in graphs]))
-        indices = stack([graph.nodes.indices for graph in graphs], np.uint32)
+        indices = stacked([graph.nodes.indices for graph in graphs], np.uint32)
         columns, col_off = np.zeros(len(indices), np.uint32), np.zeros(len(y_off), np.int64)
         owner, place = np.full(F, -1, np.int64), np.zeros(F, np.int64)
         entry(number_columns)(indptr, y_off, indices, owner, place, col_off, columns)
-        edges = stack([graph.edges for graph in graphs], np.int32)
+        edges = stacked([graph.edges for graph in graphs], np.int32)
         arcs = [make_arcs(graph.edges, graph.n_nodes) for graph in graphs]
         scale = np.array([1.0 / max((one != UNLABELLED).sum(), 1) if self.normalize else 1.0 for one in labels])
         return GraphData(
             indptr,
             indices,
-            stack([graph.nodes.values for graph in graphs], np.float64),
+            stacked([graph.nodes.values for graph in graphs], np.float64),
             columns[: col_off[-1]].copy(),
             col_off,
-            stack(labels, np.int64),
+            stacked(labels, np.int64),
             y_off,
             edges[:, 0].copy(),
             edges[:, 1].copy(),
-            stack([graph.edge_values if len(graph.edges) else np.zeros((0, G)) for graph in graphs], np.float64),
+            stacked([graph.edge_values if len(graph.edges) else np.zeros((0, G)) for graph in graphs], np.float64),
             edge_off,
-            stack([one.off for one in arcs], np.int32),
-            stack([one.head for one in arcs], np.int32),
-            stack([one.sister for one in arcs], np.int32),
-            stack([one.edge for one in arcs], np.int32),
+            stacked([one.off for one in arcs], np.int32),
+            stacked([one.head for one in arcs], np.int32),
+            stacked([one.sister for one in arcs], np.int32),
+            stacked([one.edge for one in arcs], np.int32),
             self.cost,
             scale,
             F,
         )
 
-    def _decode(self, w: np.ndarray, data: GraphData, loss_weight: float) -> np.ndarray:
-        return super()._decode(self._checked_weights(w, data), data, loss_weight)
+    def decoded(self, w: np.ndarray, data: GraphData, loss_weight: float) -> np.ndarray:
+        return super().decoded(self._checked_weights(w, data), data, loss_weight)
 
     def _checked_weights(self, w: np.ndarray, data: GraphData) -> np.ndarray:
         """The array w, after a check that the best labelings are minimum cuts."""
-        weights = read_weights(w, self.dim, "BinaryGraph")
+        weights = weight_vector(w, self.dim, "BinaryGraph")
         strength = data.edge_values @ weights[2 * data.n_features :]
         for e in np.flatnonzero(~(strength >= 0))[:1]:
             i = np.searchsorted(data.edge_off, e, side="right") - 1
@@ -233,10 +234,6 @@ class BinaryGraph(KernelModel):
                 f"<w_edge, f_e> = {strength[e]:.6g}; minimum cuts need edge weights >= 0 (see bounds())"
             )
         return weights
-
-    def _check_bound(self) -> None:
-        if self.dim is None:
-            raise OptionError("BinaryGraph: call bind(X, y) first, or train; the sizes are not known yet")
 
 
 def balance(labels: list[np.ndarray], sample_weight: Any = None) -> np.ndarray:

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bcfw.errors import InputError, OptionError
+from bcfw.errors import InputError
+from bcfw.inputs.examples import check_same_length
+from bcfw.inputs.labels import cost_matrix, integer_labels, label_count
+from bcfw.inputs.numbers import offsets
+from bcfw.inputs.rows import Rows, sequence_rows
 from bcfw.kernels import entry
-from bcfw.models import chain_kernels
-from bcfw.models.base import KernelModel
-from bcfw.models.chain_kernels import ChainAverage, ChainData, ChainWork
-from bcfw.models.contract import kernel_set
-from bcfw.models.inputs import (
-    check_same_length,
-    cost_matrix,
-    integer_labels,
-    label_count,
-    one_sequence,
-    sequence_rows,
-)
-from bcfw.models.labelings import LABELING_KERNELS
+from bcfw.models.kernel_model import KernelModel
+from bcfw.models.kernels import chain as chain_kernels
+from bcfw.models.kernels.chain import ChainAverage, ChainData, ChainWork
+from bcfw.models.kernels.labelings import LABELING_KERNELS
 from bcfw.options import Flag
+from bcfw.passes.contract import kernel_set
 
 #: Sequences up to this length keep their Gram matrix (T x T); longer ones use a scratch vector for norms.
 LONGEST_GRAM = 128
+
+
+class Sequences(NamedTuple):
+    """Rows of all positions, (n + 1,) offsets of the sequences, and the labels of all positions, None without y."""
+
+    rows: Rows
+    y_off: np.ndarray
+    labels: np.ndarray | None
 
 
 class Chain(KernelModel):
@@ -67,43 +71,46 @@ class Chain(KernelModel):
         self.normalize = bool(Flag(True).check("Chain", "normalize", normalize))
         self.n_features: int | None = None
 
-    def bind(self, X: Any, y: Any) -> Chain:
+    def _read(self, X: Any, y: Any = None) -> Sequences:
+        if y is not None:
+            check_same_length(X, y, "Chain")
+        rows, y_off = sequence_rows(X, "Chain")
+        if y is None:
+            return Sequences(rows, y_off, None)
+        lengths = np.diff(y_off).tolist()
+        labels = [self._labels(given, lengths[i], f"Chain: example {i}") for i, given in enumerate(y)]
+        return Sequences(rows, y_off, np.concatenate(labels))
+
+    def _bound_to(self, examples: Sequences, sample_weight: np.ndarray | None) -> Chain:
         """A copy with n_labels, n_features and dim = KF + 2K + K^2 set."""
-        check_same_length(X, y, "Chain")
         bound = copy.copy(self)
-        labels = [self._labels(given, None, f"Chain: example {i}") for i, given in enumerate(y)]
         if bound.n_labels is None:
-            bound.n_labels = 1 + max((int(one.max()) for one in labels if one.size), default=0)
+            assert examples.labels is not None
+            bound.n_labels = 1 + int(examples.labels.max())
         K = bound.n_labels
         bound.cost = cost_matrix(self.cost, K, "Chain")
-        bound.n_features = one_sequence(X[0], 0, "Chain").n_features
+        bound.n_features = examples.rows.n_features
         bound.dim = K * bound.n_features + 2 * K * int(self.end_bias) + K * K
         return bound
 
-    def pack(self, X: Any, y: Any = None) -> ChainData:
-        self._check_bound()
-        rows, y_off = sequence_rows(X, self.n_features, "Chain")
+    def _packed(self, examples: Sequences) -> ChainData:
+        rows, y_off, labels = examples
+        rows.check_width(self.n_features, "Chain")
         lengths = np.diff(y_off)
-        labels = np.zeros(int(y_off[-1]), np.int64)
-        if y is not None:
-            check_same_length(X, y, "Chain")
-            for i, given in enumerate(y):
-                labels[y_off[i] : y_off[i + 1]] = self._labels(given, int(lengths[i]), f"Chain: example {i}")
-        gram_sizes = np.where(lengths <= LONGEST_GRAM, lengths**2, 0) if y is not None else np.zeros_like(lengths)
-        gram_off = np.concatenate([[0], np.cumsum(gram_sizes)])
+        trains = labels is not None
+        gram_off = offsets(np.where(trains & (lengths <= LONGEST_GRAM), lengths**2, 0))
         gram = np.zeros(int(gram_off[-1]))
         entry(chain_kernels.grams)(rows.indptr, rows.indices, rows.values, y_off, gram_off, gram)
-        scale = 1.0 / lengths if self.normalize else np.ones(len(lengths))
         return ChainData(
             rows.indptr,
             rows.indices,
             rows.values,
-            labels,
+            labels if labels is not None else np.zeros(rows.n_rows, np.int64),
             y_off,
             gram,
             gram_off,
             self.cost,
-            scale,
+            1.0 / lengths if self.normalize else np.ones(len(lengths)),
             rows.n_features,
             int(self.n_labels or 0),
             int(self.end_bias),
@@ -184,9 +191,10 @@ class Chain(KernelModel):
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y), (dim,)."""
         self._check_bound()
-        rows, _ = sequence_rows([x], self.n_features, "Chain")
-        T, K = len(rows.indptr) - 1, int(self.n_labels or 0)
-        labels = self._labels(y, T, "Chain")
+        rows, _ = sequence_rows([x], "Chain")
+        rows.check_width(self.n_features, "Chain")
+        K = int(self.n_labels or 0)
+        labels = self._labels(y, rows.n_rows, "Chain")
         unary = np.zeros((int(self.n_features or 0), K))
         np.add.at(unary, (rows.indices, np.repeat(labels, np.diff(rows.indptr))), rows.values)
         transitions = np.zeros((K, K))
@@ -209,10 +217,6 @@ class Chain(KernelModel):
         if length not in (None, len(labels)):
             raise InputError(f"{where} has {length} positions and {len(labels)} labels; they must match")
         return labels
-
-    def _check_bound(self) -> None:
-        if self.dim is None:
-            raise OptionError("Chain: call bind(X, y) first, or train; the sizes are not known yet")
 
 
 def place_lists(

@@ -10,8 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import BcfwError, ModelError
-from bcfw.models.base import CompiledModel, require_model
-from bcfw.models.inputs import by_position
+from bcfw.inputs.bounds import join_bounds
+from bcfw.inputs.examples import by_position
+from bcfw.models.compiled import CompiledModel, checked_pack
+from bcfw.models.hooks import hidden_hooks, hook
+from bcfw.models.model import require_model
 from bcfw.options import Count
 
 #: Relative rounding allowed between values that should be equal or ordered.
@@ -38,8 +41,8 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
     Returns
     -------
     list of str
-        Remarks that are no errors: a truth that is not among the oracle's outputs, or a better labeling that may not be
-        a possible output.
+        Remarks that are no errors: a truth that is not among the oracle's outputs, a better labeling that may not be
+        a possible output, or an attribute that has the name of a hook and is not read.
 
     Raises
     ------
@@ -51,7 +54,7 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
     Count(5).check("check_model", "n_weights", n_weights)
     X, y = by_position(X), by_position(y)
     try:
-        bound = model.bind(X, y)
+        bound = hook(model, "bind")(X, y)
     except BcfwError:
         raise
     except Exception as error:
@@ -59,7 +62,10 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(len(y))[:n_examples])
     mistakes: list[str] = []
-    remarks: list[str] = []
+    remarks = [
+        f"{name} is a hook of bcfw.Model, but here no method of the class; what it holds is never read"
+        for name in hidden_hooks(model)
+    ]
     mistakes += _losses_of_truths(bound, X, y)
     for i in chosen:
         try:
@@ -76,7 +82,9 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
 def loss_of(model: Any, x: Any, y_true: Any, y: Any) -> float:
     """The loss that training uses: for a :class:`CompiledModel` that of its kernel, run as plain Python."""
     if isinstance(model, CompiledModel):
-        return float(_plain(model.labeling_loss)(model.pack([x], [y_true]), 0, model.pack([x], [y]).y))
+        return float(
+            _plain(model.labeling_loss)(checked_pack(model, [x], [y_true]), 0, checked_pack(model, [x], [y]).y)
+        )
     return float(model.loss(y_true, y))
 
 
@@ -117,7 +125,7 @@ class _Example:
     def try_kernels(self) -> None:
         """Run the kernels of a :class:`CompiledModel` as plain Python: compiled, they would not check their indices."""
         model: Any = self.model
-        data = model.pack([self.x], [self.y_true])
+        data = checked_pack(model, [self.x], [self.y_true])
         found = np.array(data.y, dtype=np.int64)
         _plain(model.decode)(data, 0, np.zeros(model.dim), 1.0, found)
         for y in (data.y, found):
@@ -129,7 +137,7 @@ class _Example:
 
     def allowed(self, w: np.ndarray) -> np.ndarray:
         """The nearest weights within the model's bounds."""
-        box = self.model.bounds()
+        box = join_bounds(self.model.dim, hook(self.model, "bounds")())
         return w if box is None else np.clip(w, *box)
 
     def features(self, y: Any) -> np.ndarray:
@@ -203,7 +211,7 @@ class _Example:
 
     def comparable(self, y: Any, outputs: list[Any]) -> Iterator[Any]:
         """The outputs, and neighbours of one of them, that have labels where it has."""
-        missing = self.model.unlabelled
+        missing = self.model._unlabelled
         for other in itertools.chain(outputs, _neighbours(y, outputs)):
             if missing is None or np.array_equal(np.asarray(other) == missing, np.asarray(y) == missing):
                 yield other
@@ -211,7 +219,7 @@ class _Example:
     def bound_too_low(self, outputs: list[Any]) -> Iterator[str]:
         """The first weights for which an output has a larger value than ``upper_bound`` allows."""
         for w in self.weights:
-            bound = float(self.model.upper_bound(w, self.x, self.y_true))
+            bound = float(hook(self.model, "upper_bound")(w, self.x, self.y_true))
             for y in [self.y_true, *outputs]:
                 value = self.value(w, y, self.y_true)
                 if not value <= bound + TOLERANCE * (1.0 + abs(bound)):

@@ -1,49 +1,43 @@
-"""Kernels that models with integer labelings share: truth and kept labelings are flat arrays with offsets.
-
-They need the fields ``y`` (flat true labels) and ``y_off`` (n + 1 offsets) of the model's data and the field ``y``
-(the current labeling) of its scratch.
-"""
+"""What forms with integer labelings share: kept labelings are one flat array, and decoding is one compiled pass."""
 
 from __future__ import annotations
 
+from typing import Any
 
-def load_truth(data, i, work):
-    start = data.y_off[i]
-    for t in range(data.y_off[i + 1] - start):
-        work.y[t] = data.y[start + t]
+import numpy as np
 
-
-def slot_offset(data, i, slot, labelings):
-    """Where a slot of block i begins: blocks one after the other, each with all its slots."""
-    slots = labelings.shape[0] // data.y.shape[0]
-    return slots * data.y_off[i] + slot * (data.y_off[i + 1] - data.y_off[i])
+from bcfw.errors import InputError
+from bcfw.inputs.numbers import weight_vector
+from bcfw.models.form import Form
+from bcfw.passes.decoding import decode_pass
 
 
-def load_labeling(data, i, slot, labelings, work):
-    start = slot_offset(data, i, slot, labelings)
-    for t in range(data.y_off[i + 1] - data.y_off[i]):
-        work.y[t] = labelings[start + t]
+class IntegerLabelings(Form):
+    """A form whose data have the fields ``y`` (flat true labels) and ``y_off`` (n + 1 offsets)."""
 
+    saves_labelings = True
 
-def keep_labeling(data, i, slot, work, labelings):
-    start = slot_offset(data, i, slot, labelings)
-    for t in range(data.y_off[i + 1] - data.y_off[i]):
-        labelings[start + t] = work.y[t]
+    def data_arrays(self, data: Any) -> list[np.ndarray]:
+        return [np.asarray(field) for field in data]
 
+    def make_labelings(self, data: Any, slots: int = 1) -> np.ndarray:
+        lengths = np.diff(data.y_off)
+        block = np.repeat(np.arange(len(lengths)), slots * lengths)
+        inside = np.arange(len(block)) - slots * data.y_off[block]
+        return data.y[data.y_off[block] + inside % lengths[block]].astype(np.int32)
 
-def same_labeling(data, i, slot, labelings, work):
-    start = slot_offset(data, i, slot, labelings)
-    T = data.y_off[i + 1] - data.y_off[i]
-    t = 0
-    while t < T and labelings[start + t] == work.y[t]:
-        t += 1
-    return t == T
+    def export_mu(self, data: Any, mu: tuple[Any, ...]) -> list[np.ndarray]:
+        return list(mu)
 
+    def import_mu(self, data: Any, arrays: list[np.ndarray]) -> tuple[Any, ...]:
+        expected = [array.shape for array in self.initial_mu(data)]
+        if [array.shape for array in arrays] != expected:
+            raise InputError(f"{self.name}: the saved state belongs to other data (other sizes)")
+        return tuple(np.array(array) for array in arrays)
 
-#: Bindings for a model's kernel set.
-LABELING_KERNELS = {
-    "load_truth": load_truth,
-    "load_labeling": load_labeling,
-    "keep_labeling": keep_labeling,
-    "same_labeling": same_labeling,
-}
+    def decoded(self, w: np.ndarray, data: Any, loss_weight: float) -> np.ndarray:
+        """Flat labelings ``argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>`` of all packed examples."""
+        labelings = self.make_labelings(data)
+        weights = weight_vector(w, self.dim, self.name)
+        self.kernels.entry(decode_pass)(tuple(data), tuple(self.make_work(data)), weights, loss_weight, labelings)
+        return labelings

@@ -10,10 +10,12 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from bcfw.errors import InputError
-from bcfw.kernels.vectors import DenseVectors
-from bcfw.models.base import Model
-from bcfw.models.black_box import BlackBoxData
-from bcfw.models.inputs import check_same_length, dense, read_weights, real
+from bcfw.inputs.examples import check_same_length
+from bcfw.inputs.numbers import dense, real, weight_vector
+from bcfw.models.kernels.black_box import BlackBoxData
+from bcfw.models.model import Model
+from bcfw.models.python_form import PythonForm
+from bcfw.models.vectors import DenseVectors
 from bcfw.options import Flag, NonNegative
 
 #: The values of a truth's entries.
@@ -70,7 +72,7 @@ class Matching(Model):
            [1, 0, 0]])
     """
 
-    unlabelled = POSSIBLE
+    _unlabelled = POSSIBLE
 
     def __init__(self, cost_miss: float = 1.0, cost_extra: float = 1.0, normalize: bool = False) -> None:
         self.cost_miss = float(NonNegative(1.0).check("Matching", "cost_miss", cost_miss))
@@ -80,14 +82,16 @@ class Matching(Model):
     def bind(self, X: Any, y: Any) -> Matching:
         """A copy with dim = F set."""
         check_same_length(X, y, "Matching")
+        return self._bound_to(self._pair(X[0], "Matching: example 0", None))
+
+    def _bound_to(self, pair: Pair) -> Matching:
         bound = copy.copy(self)
-        bound.dim = None
-        bound.dim = bound._pair(X[0], "Matching: example 0").rows.shape[1]
+        bound.dim = pair.rows.shape[1]
         return bound
 
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y), (F,): the sum of x[i, j] over the links of y; possible links are left out."""
-        pair = self._pair(x, "Matching")
+        pair = self._pair(x, "Matching", self.dim)
         return PackedMatching.features(pair, np.flatnonzero(read_labels(y, pair.shape, "Matching") == SURE))
 
     def loss(self, y_true: Any, y: Any) -> float:
@@ -98,44 +102,42 @@ class Matching(Model):
 
     def oracle(self, w: np.ndarray, x: Any, y_true: Any = None) -> np.ndarray:
         """The matching with the largest loss plus score; without y_true the largest score. (I, J) of 0 and 1."""
-        pair = self._pair(x, "Matching")
-        weights = read_weights(w, pair.rows.shape[1], "Matching")
+        pair = self._pair(x, "Matching", self.dim)
+        weights = weight_vector(w, pair.rows.shape[1], "Matching")
         truth = None if y_true is None else self._truth(y_true, pair.shape, "Matching")
         return as_matrix(PackedMatching.oracle(weights, pair, truth), pair.shape)
 
     def predict(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
         """The best matching of every input: a list of (I, J) arrays of 0 and 1."""
-        weights = read_weights(w, self.dim, "Matching")
+        weights = weight_vector(w, self.dim, "Matching")
         return [as_matrix(PackedMatching.oracle(weights, pair), pair.shape) for pair in self._pairs(X)]
 
     def link_scores(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
         """``x[i, j]'w`` of every link of every input: a list of (I, J) arrays."""
-        weights = read_weights(w, self.dim, "Matching")
+        weights = weight_vector(w, self.dim, "Matching")
         return [(pair.rows @ weights).reshape(pair.shape) for pair in self._pairs(X)]
 
-    def pack(self, X: Any, y: Any = None) -> BlackBoxData:
+    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[MatchingForm, BlackBoxData]:
         check_same_length(X, y, "Matching")
-        pairs = self._pairs(X)
+        first = self._pair(X[0], "Matching: example 0", None)
+        bound = self._bound_to(first)
+        pairs = [first, *bound._pairs(X, start=1)]
         truths = [self._truth(y[i], pair.shape, f"Matching: example {i}") for i, pair in enumerate(pairs)]
         phi = [
             PackedMatching.features(pair, np.flatnonzero(truth.labels == SURE))
             for pair, truth in zip(pairs, truths, strict=True)
         ]
-        return BlackBoxData(PackedMatching, pairs, truths, DenseVectors(int(self.dim or 0)), phi)
+        return MatchingForm(bound), BlackBoxData(PackedMatching, pairs, truths, DenseVectors(int(bound.dim or 0)), phi)
 
-    def data_arrays(self, data: BlackBoxData) -> list[np.ndarray]:
-        truths = (array for truth in data.y for array in (truth.labels, truth.gain))
-        return [*(pair.rows for pair in data.X), *truths]
+    def _pairs(self, X: Any, start: int = 0) -> list[Pair]:
+        return [self._pair(X[i], f"Matching: example {i}", self.dim) for i in range(start, len(X))]
 
-    def _pairs(self, X: Any) -> list[Pair]:
-        return [self._pair(x, f"Matching: example {i}") for i, x in enumerate(X)]
-
-    def _pair(self, x: Any, where: str) -> Pair:
+    def _pair(self, x: Any, where: str, n_features: int | None) -> Pair:
         array = np.ascontiguousarray(real(x, where))
         if array.ndim != 3 or array.shape[2] == 0:
             raise InputError(f"{where}: x must be an (I, J, F) array of link features, got shape {array.shape}")
-        if self.dim is not None and array.shape[2] != self.dim:
-            raise InputError(f"{where} has {array.shape[2]} features, expected {self.dim}")
+        if n_features is not None and array.shape[2] != n_features:
+            raise InputError(f"{where} has {array.shape[2]} features, expected {n_features}")
         if not np.isfinite(array).all():
             i, j, feature = np.argwhere(~np.isfinite(array))[0]
             raise InputError(f"{where}: link ({i}, {j}) has a NaN or an infinity in feature {feature}; clean X")
@@ -149,6 +151,14 @@ class Matching(Model):
         miss, extra = scale * self.cost_miss, scale * self.cost_extra
         gain = np.select([labels == SURE, labels == NONE], [-miss, extra], 0.0)
         return Truth(labels, gain.reshape(shape), n_sure, miss, extra)
+
+
+class MatchingForm(PythonForm):
+    """Matchings as solvers see them: packed examples, compared by their arrays."""
+
+    def data_arrays(self, data: BlackBoxData) -> list[np.ndarray]:
+        truths = (array for truth in data.y for array in (truth.labels, truth.gain))
+        return [*(pair.rows for pair in data.X), *truths]
 
 
 class PackedMatching:

@@ -6,22 +6,17 @@ import copy
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from bcfw.errors import InputError, OptionError
-from bcfw.models import multiclass_kernels
-from bcfw.models.base import KernelModel
-from bcfw.models.contract import kernel_set
-from bcfw.models.inputs import (
-    check_same_length,
-    cost_matrix,
-    feature_matrix,
-    integer_labels,
-    label_count,
-    matrix_rows,
-)
-from bcfw.models.labelings import LABELING_KERNELS
-from bcfw.models.multiclass_kernels import MulticlassData, MulticlassWork
+from bcfw.errors import InputError
+from bcfw.inputs.examples import check_same_length
+from bcfw.inputs.labels import cost_matrix, integer_labels, label_count
+from bcfw.inputs.matrices import feature_matrix, feature_row
+from bcfw.inputs.rows import Rows, matrix_rows
+from bcfw.models.kernel_model import KernelModel
+from bcfw.models.kernels import multiclass as multiclass_kernels
+from bcfw.models.kernels.labelings import LABELING_KERNELS
+from bcfw.models.kernels.multiclass import MulticlassData, MulticlassWork
+from bcfw.passes.contract import kernel_set
 
 
 class Multiclass(KernelModel):
@@ -51,35 +46,34 @@ class Multiclass(KernelModel):
         self.cost = cost
         self.n_features: int | None = None
 
-    def bind(self, X: Any, y: Any) -> Multiclass:
-        """A copy with n_labels, n_features and dim = F K set."""
-        X = feature_matrix(X, "Multiclass")
+    def _read(self, X: Any, y: Any = None) -> tuple[Rows, np.ndarray]:
+        """Features and labels (zeros without y)."""
+        rows = matrix_rows(feature_matrix(X, "Multiclass"), "Multiclass")
+        if y is None:
+            return rows, np.zeros(rows.n_rows, np.int64)
         check_same_length(X, y, "Multiclass")
-        labels = self._labels(y)
+        return rows, self._labels(y)
+
+    def _bound_to(self, examples: tuple[Rows, np.ndarray], sample_weight: np.ndarray | None) -> Multiclass:
+        """A copy with n_labels, n_features and dim = F K set."""
+        rows, labels = examples
         bound = copy.copy(self)
         if bound.n_labels is None:
             bound.n_labels = 1 + int(labels.max())
         bound.cost = cost_matrix(self.cost, bound.n_labels, "Multiclass")
-        bound.n_features = int(X.shape[1])
+        bound.n_features = rows.n_features
         bound.dim = bound.n_features * bound.n_labels
         return bound
 
-    def pack(self, X: Any, y: Any = None) -> MulticlassData:
-        self._check_bound()
-        rows = matrix_rows(feature_matrix(X, "Multiclass"), "Multiclass")
-        if rows.n_features != self.n_features:
-            raise InputError(f"Multiclass: X has {rows.n_features} features, expected {self.n_features}")
-        n = len(rows.indptr) - 1
-        labels = np.zeros(n, np.int64)
-        if y is not None:
-            check_same_length(X, y, "Multiclass")
-            labels = self._labels(y)
+    def _packed(self, examples: tuple[Rows, np.ndarray]) -> MulticlassData:
+        rows, labels = examples
+        rows.check_width(self.n_features, "Multiclass")
         return MulticlassData(
             rows.indptr,
             rows.indices,
             rows.values,
             labels,
-            np.arange(n + 1),
+            np.arange(rows.n_rows + 1),
             rows.sqnorms(),
             self.cost,
             rows.n_features,
@@ -116,10 +110,7 @@ class Multiclass(KernelModel):
         """phi(x, y), (dim,): x in column y, zero elsewhere."""
         self._check_bound()
         out = np.zeros((int(self.n_features or 0), int(self.n_labels or 0)))
-        row = x.toarray().ravel() if sp.issparse(x) else np.asarray(x, dtype=np.float64).ravel()
-        if len(row) != self.n_features:
-            raise InputError(f"Multiclass: x has {len(row)} features, expected {self.n_features}")
-        out[:, self._labels([y])[0]] = row
+        out[:, self._labels([y])[0]] = feature_row(x, self.n_features, "Multiclass")
         return out.ravel()
 
     def loss(self, y_true: Any, y: Any) -> float:
@@ -133,7 +124,3 @@ class Multiclass(KernelModel):
         if labels.ndim != 1:
             raise InputError(f"Multiclass: y must have one label per example, got shape {labels.shape}")
         return labels
-
-    def _check_bound(self) -> None:
-        if self.dim is None:
-            raise OptionError("Multiclass: call bind(X, y) first, or train; the sizes are not known yet")

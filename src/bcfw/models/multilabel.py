@@ -9,14 +9,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError, OptionError
-from bcfw.models import multilabel_kernels
-from bcfw.models.base import KernelModel
-from bcfw.models.contract import kernel_set
-from bcfw.models.inputs import check_same_length, feature_matrix, matrix_rows
+from bcfw.inputs.examples import check_same_length
+from bcfw.inputs.labels import binary_labels
+from bcfw.inputs.matrices import feature_matrix, feature_row
+from bcfw.inputs.rows import Rows, matrix_rows
+from bcfw.models.kernel_model import KernelModel
+from bcfw.models.kernels import multilabel as multilabel_kernels
+from bcfw.models.kernels.labelings import LABELING_KERNELS
+from bcfw.models.kernels.multilabel import MultilabelData, MultilabelWork
 from bcfw.models.label_tree import check_forest, chow_liu_tree, orient, read_edges
-from bcfw.models.labelings import LABELING_KERNELS
-from bcfw.models.multilabel_kernels import MultilabelData, MultilabelWork
 from bcfw.options import Flag
+from bcfw.passes.contract import kernel_set
 
 
 class Multilabel(KernelModel):
@@ -53,7 +56,6 @@ class Multilabel(KernelModel):
 
     kernels = kernel_set(multilabel_kernels, {"Data": MultilabelData, "Work": MultilabelWork, **LABELING_KERNELS})
     in_part_space = True
-    binds_weights = True
 
     def __init__(self, tree: Any = None, normalize: bool = True) -> None:
         if isinstance(tree, str) and tree != "auto":
@@ -63,39 +65,41 @@ class Multilabel(KernelModel):
         self.n_labels: int | None = None
         self.n_features: int | None = None
 
-    def bind(self, X: Any, y: Any, sample_weight: Any = None) -> Multilabel:
-        """A copy with n_labels, n_features, the tree's edges (E, 2) and dim = F L + 4 E set."""
+    def _read(self, X: Any, y: Any = None) -> tuple[Rows, np.ndarray | None]:
+        """Features, and (n, L) labels or None without y."""
         if sp.issparse(y):
             raise InputError("Multilabel: y is a sparse matrix; give y.toarray(), or use bcfw.MultilabelSVM")
-        X, Y = feature_matrix(X, "Multilabel"), self._labels(y)
-        check_same_length(X, Y, "Multilabel")
+        rows = matrix_rows(feature_matrix(X, "Multilabel"), "Multilabel")
+        if y is None:
+            return rows, None
+        labels = self._labels(y)
+        check_same_length(X, labels, "Multilabel")
+        return rows, labels
+
+    def _bound_to(self, examples: tuple[Rows, np.ndarray], sample_weight: np.ndarray | None) -> Multilabel:
+        """A copy with n_labels, n_features, the tree's edges (E, 2) and dim = F L + 4 E set."""
+        rows, labels = examples
         bound = copy.copy(self)
-        bound.n_labels = Y.shape[1]
-        bound.n_features = int(X.shape[1])
+        bound.n_labels = labels.shape[1]
+        bound.n_features = rows.n_features
         if isinstance(self.tree, str):
-            bound.tree = chow_liu_tree(Y, sample_weight)
+            bound.tree = chow_liu_tree(labels, sample_weight)
         elif self.tree is None:
             bound.tree = np.zeros((0, 2), np.int64)
         check_forest(bound.tree, bound.n_labels, "Multilabel")
         bound.dim = bound.n_features * bound.n_labels + 4 * len(bound.tree)
         return bound
 
-    def pack(self, X: Any, y: Any = None) -> MultilabelData:
-        L = self._bound_labels()
-        rows = matrix_rows(feature_matrix(X, "Multilabel"), "Multilabel")
-        if rows.n_features != self.n_features:
-            raise InputError(f"Multilabel: X has {rows.n_features} features, expected {self.n_features}")
-        n = len(rows.indptr) - 1
-        labels = np.zeros((n, L), np.int64)
-        if y is not None:
-            labels = self._labels(y)
-            check_same_length(X, labels, "Multilabel")
+    def _packed(self, examples: tuple[Rows, np.ndarray | None]) -> MultilabelData:
+        rows, labels = examples
+        L = int(self.n_labels or 0)
+        rows.check_width(self.n_features, "Multilabel")
         return MultilabelData(
             rows.indptr,
             rows.indices,
             rows.values,
-            labels.ravel(),
-            np.arange(n + 1) * L,
+            np.zeros(rows.n_rows * L, np.int64) if labels is None else labels.ravel(),
+            np.arange(rows.n_rows + 1) * L,
             rows.sqnorms(),
             self.tree,
             *orient(self.tree, L),
@@ -150,28 +154,20 @@ class Multilabel(KernelModel):
 
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y), (dim,): x in the columns of the labels that are on, then the joint state of every edge."""
-        self._bound_labels()
-        row = x.toarray().ravel() if sp.issparse(x) else np.asarray(x, dtype=np.float64).ravel()
-        if len(row) != self.n_features:
-            raise InputError(f"Multilabel: x has {len(row)} features, expected {self.n_features}")
+        self._check_bound()
+        row = feature_row(x, self.n_features, "Multilabel")
         Y = self._labels([y])
         return np.concatenate([np.outer(row, Y[0]).ravel(), edge_states(Y, self.tree).ravel()])
 
     def loss(self, y_true: Any, y: Any) -> float:
         """Number of wrong labels, divided by L if normalised."""
-        self._bound_labels()
+        self._check_bound()
         truth, labels = self._labels([y_true, y])
         wrong = truth != labels
         return float(wrong.mean() if self.normalize else wrong.sum())
 
     def _labels(self, y: Any) -> np.ndarray:
         return binary_labels(y, self.n_labels, "Multilabel")
-
-    def _bound_labels(self) -> int:
-        """L, once it is known."""
-        if self.n_labels is None:
-            raise OptionError("Multilabel: call bind(X, y) first, or train; the sizes are not known yet")
-        return self.n_labels
 
 
 def edge_states(Y: np.ndarray, edges: np.ndarray) -> np.ndarray:
@@ -180,31 +176,3 @@ def edge_states(Y: np.ndarray, edges: np.ndarray) -> np.ndarray:
     i, e = np.indices((len(Y), len(edges)))
     states[i, e, Y[:, edges[:, 0]], Y[:, edges[:, 1]]] = 1.0
     return states
-
-
-def binary_labels(y: Any, n_labels: int | None, owner: str) -> np.ndarray:
-    """(n, L) int64 array of 0 and 1 from an array, a sparse matrix, or a list of rows, dense or sparse."""
-    if isinstance(y, list | tuple):
-        y = [row.toarray().ravel() if sp.issparse(row) else row for row in y]
-        check_row_lengths(y, owner)
-    array = y.toarray() if sp.issparse(y) else np.asarray(y)
-    if array.ndim == 1 and len(array) == 0:
-        array = array.reshape(0, n_labels or 1)
-    if array.ndim != 2 or array.shape[1] == 0:
-        raise InputError(f"{owner}: y must be an (n, L) array of 0 and 1, one row per example, got shape {array.shape}")
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"{owner}: labels must be 0 or 1, got {array.dtype}")
-    for i, label in np.argwhere((array != 0) & (array != 1))[:1]:
-        raise InputError(f"{owner}: example {i} has {array[i, label]} at label {label}; labels must be 0 or 1")
-    if n_labels not in (None, array.shape[1]):
-        raise InputError(f"{owner}: y has {array.shape[1]} labels per example, expected {n_labels}")
-    return array.astype(np.int64)
-
-
-def check_row_lengths(rows: Any, owner: str) -> None:
-    """Raise with the first row that is no row, or not as long as the first one."""
-    for i, row in enumerate(rows):
-        if np.ndim(row) != 1:
-            raise InputError(f"{owner}: example {i} must have a row of L labels, got {row!r}")
-        if len(row) != len(rows[0]):
-            raise InputError(f"{owner}: example {i} has {len(row)} labels, example 0 has {len(rows[0])}")

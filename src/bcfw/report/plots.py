@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import BcfwError
-from bcfw.run import Result
+from bcfw.result import Result
 
 
 class PlotUnavailableError(BcfwError, ImportError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from bcfw.solvers.loop import Loop
+from bcfw.solvers.pass_runner import PassRunner
 
 
 class Acceleration:
@@ -21,18 +21,18 @@ class Acceleration:
 
     Parameters
     ----------
-    loop : Loop
+    runner : PassRunner
     ratio : float
         kappa/lam at the start, > 0. It is halved, and z starts again from w, whenever a certificate shows no progress:
         with too large a ratio z runs ahead faster than the iterations can follow.
     """
 
-    def __init__(self, loop: Loop, ratio: float) -> None:
-        self.loop = loop
+    def __init__(self, runner: PassRunner, ratio: float) -> None:
+        self.runner = runner
         self.ratio = ratio
-        self.centre = loop.weights()
+        self.centre = runner.weights()
         self._before = self.centre
-        self._least_gap = loop.last_gap
+        self._least_gap = runner.last_gap
 
     @property
     def momentum(self) -> float:
@@ -43,25 +43,25 @@ class Acceleration:
     @contextlib.contextmanager
     def inner(self) -> Iterator[None]:
         """Steps in this context are those of the problem around z; z moves on at its end."""
-        loop, rule = self.loop, self.loop.rule
+        runner, rule = self.runner, self.runner.rule
         self._shift(1.0 / (1.0 + self.ratio), self.ratio / (1.0 + self.ratio))
         try:
-            loop.rule = rule._replace(lam=(1.0 + self.ratio) * rule.lam)
+            runner.rule = rule._replace(lam=(1.0 + self.ratio) * rule.lam)
             yield
         finally:
-            loop.rule = rule
-            loop.problem.point = loop.problem.state.w.copy()
+            runner.rule = rule
+            runner.problem.point = runner.problem.state.w.copy()
             self._shift(1.0 + self.ratio, -self.ratio)
-        point = loop.problem.point
+        point = runner.problem.point
         self.centre = point + self.momentum * (point - self._before)
         self._before = point
 
     def check_progress(self) -> None:
         """After a certificate: be more careful if its gap is not the smallest so far."""
-        if self.loop.last_gap >= self._least_gap:
+        if self.runner.last_gap >= self._least_gap:
             self.ratio /= 2.0
             self.centre = self._before
-        self._least_gap = min(self._least_gap, self.loop.last_gap)
+        self._least_gap = min(self._least_gap, self.runner.last_gap)
 
     def _shift(self, scale: float, share: float) -> None:
-        self.loop.problem.v = scale * self.loop.problem.v + share * self.centre
+        self.runner.problem.v = scale * self.runner.problem.v + share * self.centre

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from bcfw.dual import DualProblem
-from bcfw.records import ORACLE, STORE_ONLY, Corners
-from bcfw.run import Run
+from bcfw.records import ORACLE, STORE_ONLY, StorePlan, in_order
 from bcfw.selection import SAMPLINGS
+from bcfw.solvers import stopwatch
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.bcfw import BCFW
-from bcfw.solvers.loop import Loop
 from bcfw.solvers.multiplane import MultiPlane
+from bcfw.solvers.pass_runner import PassRunner
+from bcfw.solvers.run import SolverRun
 
 #: Seconds of a call and of a pass of the oracle below which a problem is small: plain BCFW may well be done before the
 #: code of a store has been compiled. In a tiny pass, calls cannot be measured.
@@ -19,7 +20,7 @@ SMALL_CALL = 1e-5
 SMALL_PASS = 0.005
 TINY_PASS = 0.001
 
-#: What takes one second where operations are counted.
+#: Assumed oracle operations per second, where they are counted.
 OPERATIONS = 2e9
 
 #: Passes and seconds that plain BCFW has on a small problem before multi-plane takes over.
@@ -69,16 +70,16 @@ class Auto(Solver):
 
     def prepare(self, problem: DualProblem) -> None:
         """A store that a warm start has brought along is kept."""
-        if problem.store is not None or not problem.model.kernels.compiled:
+        if problem.store is not None or not problem.form.kernels.compiled:
             MultiPlane().prepare(problem)
 
-    def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
+    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
         n = len(problem.blocks)
-        counted = problem.model.oracle_operations(problem.data)
+        counted = problem.form.oracle_operations(problem.data)
         one_pass = 0.0 if counted is None else counted / OPERATIONS
         if problem.store is None:
             if counted is None:
-                one_pass = n * problem.oracle_seconds()
+                one_pass = n * stopwatch.oracle_seconds(problem)
             if one_pass < TINY_PASS or (one_pass < SMALL_CALL * n and one_pass < SMALL_PASS):
                 plain = BCFW()
                 patience: float = PATIENCE
@@ -92,20 +93,20 @@ class Auto(Solver):
         chosen = choice(USUAL_STORE_COST if usual else self._store_cost(problem, run, rng))
         return chosen.solve(problem, run, rng)._replace(solver=chosen)
 
-    def _store_cost(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> float:
+    def _store_cost(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> float:
         """Take one iteration with three passes over the store; what one of these costs, the exact pass costing 1."""
-        loop = Loop(problem, run)
-        loop.certify()
+        runner = PassRunner(problem, run)
+        runner.certify()
         first = MultiPlane()
-        exact = self._visit_seconds(loop, rng, first.corners(ORACLE, 1))
-        store = min(self._visit_seconds(loop, rng, first.corners(STORE_ONLY, 1)) for _ in range(3))
-        run.after_pass(loop.passes)
+        exact = self._visit_seconds(runner, rng, first.plan(ORACLE, 1))
+        store = min(self._visit_seconds(runner, rng, first.plan(STORE_ONLY, 1)) for _ in range(3))
+        run.after(runner.done)
         if exact * len(problem.blocks) < SMALL_PASS:
             return USUAL_STORE_COST  # too short to measure; the seed alone shall decide
         return store / exact
 
-    def _visit_seconds(self, loop: Loop, rng: np.random.Generator, corners: Corners) -> float:
-        loop.problem.visit(NO_BLOCKS, loop.rule, corners=corners)  # not the time to compile
-        if loop.run.status is None:
-            loop.one_pass(SAMPLINGS["permuted"], rng, corners)
-        return loop.visit_seconds()
+    def _visit_seconds(self, runner: PassRunner, rng: np.random.Generator, plan: StorePlan) -> float:
+        runner.problem.visit(in_order(NO_BLOCKS), runner.rule, plan)  # not the time to compile
+        if runner.run.status is None:
+            runner.one_pass(SAMPLINGS["permuted"], rng, plan)
+        return stopwatch.visit_seconds(runner.timings)

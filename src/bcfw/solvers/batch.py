@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from bcfw.dual import Certificate, DualProblem
-from bcfw.run import Run
+from bcfw.dual import DualProblem
+from bcfw.dual.certify import certificate_from_hinges, certify_weights
+from bcfw.passes.batch import batch_oracle_pass, batch_step_pass
 from bcfw.solvers.base import Outcome, Solver
-from bcfw.solvers.batch_passes import batch_oracle_pass, batch_step_pass
-from bcfw.solvers.loop import STALL
+from bcfw.solvers.pass_runner import STALL
+from bcfw.solvers.run import SolverRun
 
 
 class BatchFW(Solver):
@@ -23,42 +24,34 @@ class BatchFW(Solver):
     BatchFW()
     """
 
-    def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
+    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
         passes = 0
-        run.weights = lambda: problem.state.w.copy()
-        n = problem.n_blocks
+        run.point = lambda: problem.state.w.copy()
+        n, blocks = problem.n_blocks, problem.blocks
         if problem.point is not None:  # where an earlier run ended may be good enough
-            w, certificate = problem.point.copy(), problem.certify_primal(problem.point)
-            self._record(problem, run, passes, certificate)
+            w, certificate = problem.point.copy(), certify_weights(problem, problem.point)
+            run.record_certificate(problem, passes, certificate)
             if run.status is not None:
                 return Outcome(w, certificate, passes)
             problem.point = None
-        labelings = problem.model.make_labelings(problem.data)
+        labelings = problem.form.make_labelings(problem.data)
         while True:
-            hinges, losses, toward = np.zeros((2, n)), np.zeros(n), np.zeros(problem.model.dim)
-            problem.sweep(batch_oracle_pass, problem.blocks, problem.lam, hinges, losses, toward, labelings)
-            problem.oracle_calls += len(problem.blocks)
-            v = problem.v
-            certificate = problem.weigh(v, float(problem.state.ell.sum()), hinges)
-            self._record(problem, run, passes, certificate)
+            hinges, losses, moves = np.zeros((2, n)), np.zeros(n), np.zeros(n, np.bool_)
+            step = np.zeros(problem.form.dim)
+            more = problem.lam, hinges, losses, moves, step, labelings
+            problem.sweep(batch_oracle_pass, len(blocks), blocks, *more)
+            problem.oracle_calls += len(blocks)
+            certificate = certificate_from_hinges(problem, hinges)
+            run.record_certificate(problem, passes, certificate)
             run.check_limits(passes)
             if run.status is not None:
                 return Outcome(problem.state.w.copy(), certificate, passes)
-            gap = float(problem.state.gap[problem.blocks].sum())
-            gamma = problem.best_step(v, toward, gap)
-            if 0.5 * gamma * gap < STALL * problem.worst_loss:  # about what an exact step gains
+            v, gap = problem.v, float(problem.state.gap[blocks].sum())
+            gamma = problem.best_step(v, step, gap)
+            if 0.5 * gamma * gap < STALL * run.value_at_zero:  # about what an exact step gains
                 run.status = "stalled"
                 return Outcome(problem.state.w.copy(), certificate, passes)
-            problem.sweep(batch_step_pass, problem.blocks, gamma, losses, labelings)
-            problem.v = v + gamma * toward
+            problem.sweep(batch_step_pass, len(blocks), blocks, gamma, losses, moves, labelings)
+            problem.v = v + gamma * step
             passes += 1
-            run.after_pass(passes)
-
-    def _record(self, problem: DualProblem, run: Run, passes: int, certificate: Certificate) -> None:
-        run.record(
-            passes=passes,
-            oracle_calls=problem.oracle_calls,
-            store_passes=0.0,
-            labelings=0.0,
-            **certificate._asdict(),
-        )
+            run.after(passes)

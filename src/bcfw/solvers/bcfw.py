@@ -8,17 +8,32 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual import DualProblem
-from bcfw.dual.store_visits import pairwise_pass
 from bcfw.errors import OptionError
 from bcfw.options import Choice, Count, Flag, Positive
-from bcfw.records import AWAY, BEST, CACHE_FIRST, FW, ORACLE, PAIRWISE, Corners
-from bcfw.run import Run
+from bcfw.passes.store_visits import pairwise_pass
+from bcfw.records import (
+    AWAY,
+    BEST,
+    CACHE_FIRST,
+    DECAY_SIZE,
+    EXACT_SIZE,
+    FW,
+    MOST_GAIN,
+    ORACLE,
+    PAIRWISE,
+    SHORT_SIZE,
+    WORST,
+    StorePlan,
+)
 from bcfw.selection import SAMPLINGS
 from bcfw.solvers.base import Outcome, Solver
-from bcfw.solvers.loop import Loop
+from bcfw.solvers.pass_runner import PassRunner
+from bcfw.solvers.run import SolverRun
 
-#: Codes of the step types in compiled code.
-STEPS = {"fw": FW, "pairwise": PAIRWISE, "away": AWAY, "best": BEST}
+#: Codes of the options' words in compiled code.
+STEP_KINDS = {"fw": FW, "pairwise": PAIRWISE, "away": AWAY, "best": BEST}
+AWAY_CORNERS = {"value": WORST, "gain": MOST_GAIN}
+STEP_SIZES = {"exact": EXACT_SIZE, "decay": DECAY_SIZE, "short": SHORT_SIZE}
 
 
 class BCFW(Solver):
@@ -30,13 +45,16 @@ class BCFW(Solver):
         Each pass visits every block once in a new random order, n blocks drawn with replacement, all in order, n blocks
         drawn in proportion to their last known gap (gaps-2016, Alg. 2), or n times the block of the largest one.
     step : "fw", "pairwise", "away" or "best"
-        Towards the oracle's corner from the whole block, from its worst active corner, away from that corner where that
-        promises more, or the better of the first two.
+        - "fw": all mass of the block moves towards the oracle's corner;
+        - "pairwise": mass moves from one active corner to the oracle's (gaps-2016, Alg. 3);
+        - "away": as "fw", or away from the worst active corner where that promises more (gaps-2016, Alg. 4);
+        - "best": "fw" or "pairwise", whichever gains more.
     away_corner : "value" or "gain"
         The corner that pairwise steps leave: of the smallest value, or whose step gains most.
     step_size : "exact", "decay" or "short"
-        The best step, the predefined ``2n/(k + 2n)`` of step k (only for "fw" without cache, and not for sampling by
-        gaps), or with bounds on w the step that would be best without them (multiplane-2015: safe, but too short).
+        - "exact": the step that maximises the dual;
+        - "decay": the predefined ``2n/(k + 2n)`` of step k (only for "fw" without cache, and not for sampling by gaps);
+        - "short": with bounds on w, the step that would be best without them (gaps-2016, App. H): safe, but too short.
     cache : None or "gap"
         With "gap", a labeling that the oracle returned before is used, without a call, if its gap is at least
         ``max(cache_F g_i, cache_nu g / n)``: g_i is the block's gap at its last call, g that of the last certificate.
@@ -57,9 +75,9 @@ class BCFW(Solver):
     """
 
     sampling: Any = Choice(*SAMPLINGS)
-    step: Any = Choice(*STEPS)
-    away_corner: Any = Choice("value", "gain")
-    step_size: Any = Choice("exact", "decay", "short")
+    step: Any = Choice(*STEP_KINDS)
+    away_corner: Any = Choice(*AWAY_CORNERS)
+    step_size: Any = Choice(*STEP_SIZES)
     cache: Any = Choice(None, "gap")
     cache_F: Any = Positive(0.25)  # noqa: N815 - the paper's name
     cache_nu: Any = Positive(0.01)
@@ -100,35 +118,34 @@ class BCFW(Solver):
             problem.open_store(self.max_labelings, active=self.step != "fw")
 
     def solve(
-        self, problem: DualProblem, run: Run, rng: np.random.Generator, patience: float = float("inf")
+        self, problem: DualProblem, run: SolverRun, rng: np.random.Generator, patience: float = float("inf")
     ) -> Outcome:
         """As :meth:`Solver.solve`, but after ``patience`` passes the outcome is returned without a status."""
-        decay_blocks = len(problem.blocks) if self.step_size == "decay" else 0
         sampling = SAMPLINGS[self.sampling]
-        loop = Loop(problem, run, int(self.averaging), decay_blocks, sampling.by_gap, self.step_size == "short")
-        loop.certify()
+        runner = PassRunner(problem, run, int(self.averaging), STEP_SIZES[self.step_size], sampling.by_gap)
+        runner.certify()
         for number in itertools.count(1):
-            run.check_limits(loop.effort)
+            run.check_limits(runner.effort)
             if run.status is not None or number > patience:
                 break
-            gain = loop.one_pass(sampling, rng, self._corners(loop, number))
+            gain = runner.one_pass(sampling, rng, self._plan(runner, number))
             if self.step_size != "decay":
-                loop.check_stall(gain, sampling, self._corners(loop, number, source=ORACLE))
+                runner.check_stall(gain, sampling, self._plan(runner, number, source=ORACLE))
             if run.status is None and number % self.gap_every == 0:
-                loop.certify()
-            run.after_pass(loop.passes)
-        return loop.finish()
+                runner.certify()
+            run.after(runner.done)
+        return runner.finish()
 
-    def _corners(self, loop: Loop, number: int, source: int | None = None) -> Corners | None:
+    def _plan(self, runner: PassRunner, number: int, source: int | None = None) -> StorePlan | None:
         """How the store is used in a pass; None without one."""
         if not self.uses_store:
             return None
-        return Corners(
-            step=STEPS[self.step],
-            by_gain=int(self.away_corner == "gain"),
+        return StorePlan(
+            step=STEP_KINDS[self.step],
+            away_corner=AWAY_CORNERS[self.away_corner],
             source=(ORACLE if self.cache is None else CACHE_FIRST) if source is None else source,
             cache_share=float(self.cache_F),
-            cache_floor=float(self.cache_nu) * loop.last_gap / len(loop.problem.blocks),
+            cache_floor=float(self.cache_nu) * runner.last_gap / len(runner.problem.blocks),
             round=number,
             oldest=0,
         )

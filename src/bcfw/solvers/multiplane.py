@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual import DualProblem
-from bcfw.dual.store_visits import pairwise_pass
 from bcfw.errors import OptionError
 from bcfw.options import Choice, Count, CountOr, Flag, NonNegative, Positive
-from bcfw.records import FW, ORACLE, PAIRWISE, STORE_ONLY, Corners
-from bcfw.run import Run
+from bcfw.passes.store_visits import pairwise_pass
+from bcfw.records import FW, ORACLE, PAIRWISE, STORE_ONLY, WORST, StorePlan
 from bcfw.selection import SAMPLINGS
 from bcfw.solvers.acceleration import Acceleration
 from bcfw.solvers.base import Outcome, Solver
-from bcfw.solvers.loop import Loop
+from bcfw.solvers.pass_runner import PassRunner
+from bcfw.solvers.run import SolverRun
 
 #: With passes="auto", the most passes over the store after one exact pass.
 MOST_STORE_PASSES = 1000
@@ -94,37 +94,37 @@ class MultiPlane(Solver):
         else:
             problem.open_store(self.max_labelings, active=False)
 
-    def solve(self, problem: DualProblem, run: Run, rng: np.random.Generator) -> Outcome:
-        loop = Loop(problem, run, tracks=2 * int(self.averaging), by_gap=SAMPLINGS[self.sampling].by_gap)
+    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+        runner = PassRunner(problem, run, tracks=2 * int(self.averaging), by_gap=SAMPLINGS[self.sampling].by_gap)
         if not run.rows:  # else another solver has begun
-            loop.certify()
-        outer = Acceleration(loop, float(self.acceleration)) if self.acceleration else None
+            runner.certify()
+        outer = Acceleration(runner, float(self.acceleration)) if self.acceleration else None
         for number in itertools.count(1):
-            run.check_limits(loop.effort)
+            run.check_limits(runner.effort)
             if run.status is not None:
                 break
             with contextlib.nullcontext() if outer is None else outer.inner():
-                gain = self._iteration(loop, rng, number)
-            loop.check_stall(gain, SAMPLINGS[self.sampling], self.corners(ORACLE, number))
+                gain = self._iteration(runner, rng, number)
+            runner.check_stall(gain, SAMPLINGS[self.sampling], self.plan(ORACLE, number))
             if run.status is None and number % self.gap_every == 0:
-                loop.certify()
+                runner.certify()
                 if outer is not None:
                     outer.check_progress()
-            run.after_pass(loop.passes)
-        return loop.finish()
+            run.after(runner.done)
+        return runner.finish()
 
-    def _iteration(self, loop: Loop, rng: np.random.Generator, number: int) -> float:
+    def _iteration(self, runner: PassRunner, rng: np.random.Generator, number: int) -> float:
         """One exact pass and the passes over the store that pay; returns the dual gain."""
-        start = time.perf_counter()
-        total = loop.one_pass(SAMPLINGS[self.sampling], rng, self.corners(ORACLE, number))
+        start = time.perf_counter()  # line 5 of Alg. 3: an exact pass
+        total = runner.one_pass(SAMPLINGS[self.sampling], rng, self.plan(ORACLE, number))
         spent = self._cost(start, 1.0)
         most = MOST_STORE_PASSES if self.passes == "auto" else self.passes
-        for _ in range(most):
-            loop.run.check_limits(loop.effort)
-            if loop.run.status is not None:
+        for _ in range(most):  # line 6: approximate passes
+            runner.run.check_limits(runner.effort)
+            if runner.run.status is not None:
                 break
             start = time.perf_counter()
-            gain = loop.one_pass(SAMPLINGS["permuted"], rng, self.corners(STORE_ONLY, number), track=1)
+            gain = runner.one_pass(SAMPLINGS["permuted"], rng, self.plan(STORE_ONLY, number), track=1)
             cost = self._cost(start, self.store_cost)
             total += gain
             spent += cost
@@ -135,8 +135,14 @@ class MultiPlane(Solver):
     def _cost(self, start: float, fixed: float) -> float:
         return time.perf_counter() - start if self.clock == "wall" else float(fixed)
 
-    def corners(self, source: int, number: int) -> Corners:
+    def plan(self, source: int, number: int) -> StorePlan:
         """How a pass of iteration ``number`` uses the store."""
-        step = PAIRWISE if self.step == "pairwise" else FW
-        oldest = number - self.inactive
-        return Corners(step, by_gain=0, source=source, cache_share=0.0, cache_floor=0.0, round=number, oldest=oldest)
+        return StorePlan(
+            step=PAIRWISE if self.step == "pairwise" else FW,
+            away_corner=WORST,
+            source=source,
+            cache_share=0.0,
+            cache_floor=0.0,
+            round=number,
+            oldest=number - self.inactive,
+        )

@@ -1,0 +1,86 @@
+"""Certificates as functions of sums over the blocks, so that those of several parts of the data can be added up.
+
+    primal  P(w)       = lam/2 |w|^2 + h,                    h = sum_i c_i max_y H_i(y; w)
+    dual    D(v, ell)  = ell - lam (v'u - |u|^2/2),          v = sum_i v_i,  ell = sum_i ell_i,  u = clip(v)
+    gap     P(w) - D   >= P(w) - min P                       for any w within the bounds and any dual point (v, ell)
+
+Without bounds u = v, and D = ell - lam/2 |v|^2.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bcfw.errors import OracleError
+
+#: Relative tolerance when a model's upper bound is checked against a value already found.
+CONTRADICTION = 1e-6
+
+#: Share of the target at which an estimated gap counts as converged although its upper bound has not closed.
+ESTIMATED = 0.1
+
+
+class Certificate(NamedTuple):
+    """Primal and dual value at one point; their difference bounds the suboptimality of both.
+
+    If the oracle is a heuristic, primal and gap are estimates from below, and ``gap_bound`` is what can be proved
+    (infinity without upper bounds); otherwise it equals the gap.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    gap_bound: float
+
+    def reaches(self, target: float) -> bool:
+        """Whether a run may end with it.
+
+        If the oracle is a heuristic with an upper bound, that must prove the target, or the estimate must be a tenth of
+        it, when the bound is too loose to wait for.
+        """
+        enough = target if np.isinf(self.gap_bound) else ESTIMATED * target
+        return self.gap_bound <= target or self.gap <= enough
+
+    def proven(self, target: float) -> tuple[Certificate, bool]:
+        """The certificate to report, and whether its gap is proved.
+
+        Where the upper bound of a heuristic oracle closes the gap, primal and gap are those of the bound.
+        """
+        certified = self.gap_bound <= max(self.gap, target)
+        if certified and self.gap_bound > self.gap:
+            return self._replace(primal=self.dual + self.gap_bound, gap=self.gap_bound), True
+        return self, certified
+
+
+class HingeSums(NamedTuple):
+    """``sum_i c_i max_y H_i(y; w)`` as the oracle found it, and an upper bound of it; sums of parts can be added."""
+
+    found: float
+    at_most: float
+
+
+def hinge_sums(c: np.ndarray, hinges: np.ndarray) -> HingeSums:
+    """Add up the (2, n) hinge losses of the blocks, found and at most; a bound below a found value is an error."""
+    found, at_most = hinges
+    for i in np.flatnonzero(~(at_most >= found - CONTRADICTION * (1.0 + np.abs(found))))[:1]:  # or NaN
+        raise OracleError(
+            f"example {i}: the model's upper bound says that the hinge loss is at most {at_most[i]:.6g}, but an output "
+            f"with {found[i]:.6g} is known; upper_bound must be at least max_y loss(y_true, y) + <w, features(x, y)>",
+            int(i),
+        )
+    sums = np.array([found, np.maximum(found, at_most)]) @ c
+    return HingeSums(float(sums[0]), float(sums[1]))
+
+
+def dual_value(lam: float, v: np.ndarray, w: np.ndarray, ell: float) -> float:
+    """``D = ell - lam (v'w - |w|^2/2)`` of a dual point; w is v, clipped to the bounds if there are any."""
+    return ell - lam * (float(v @ w) - 0.5 * float(w @ w))
+
+
+def certificate(lam: float, w: np.ndarray, hinge: HingeSums, dual: float) -> Certificate:
+    """Certificate of any weights w by the hinge losses there and any dual value."""
+    regulariser = 0.5 * lam * float(w @ w)
+    primal, at_most = regulariser + hinge.found, regulariser + hinge.at_most
+    return Certificate(primal, dual, primal - dual, at_most - dual)

@@ -1,0 +1,50 @@
+"""Bounds on the weights w, as users and models give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bcfw.errors import InputError, OptionError
+
+
+def join_bounds(dim: int, *pairs: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """The intersection of several ``(lower, upper)``, each a number, a (d,) array or None; None if nothing is bounded.
+
+    A pair may be None as a whole.
+    """
+    lower, upper = np.full(dim, -np.inf), np.full(dim, np.inf)
+    for pair in pairs:
+        if pair is None:
+            continue
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise OptionError(f"bounds must be a pair (lower, upper) of numbers, arrays or None, got {pair!r}")
+        for side, name, tighten in ((lower, "lower", np.maximum), (upper, "upper", np.minimum)):
+            given = pair[int(name == "upper")]
+            if given is not None:
+                tighten(side, read_bound(given, name, dim), out=side)
+    crossed = np.flatnonzero(~(lower <= upper))
+    if len(crossed):
+        j = crossed[0]
+        raise OptionError(
+            f"bounds: no weight {j} is allowed, its lower bound {lower[j]:g} is above its upper bound {upper[j]:g} "
+            "(the model's own bounds included)"
+        )
+    empty = np.flatnonzero((lower == np.inf) | (upper == -np.inf))
+    if len(empty):
+        raise OptionError(f"bounds: no finite weight {empty[0]} is allowed; lower must be < inf and upper > -inf")
+    return (lower, upper) if np.isfinite(lower).any() or np.isfinite(upper).any() else None
+
+
+def read_bound(given: Any, name: str, dim: int) -> np.ndarray:
+    """One side of the bounds as a (d,) array."""
+    try:
+        array = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"bounds: {name} must be a number, an array of {dim} numbers or None ({error})") from error
+    if array.shape not in ((), (dim,)):
+        raise InputError(f"bounds: {name} has shape {array.shape}; it must be a number or have one per weight ({dim},)")
+    if np.isnan(array).any():
+        raise InputError(f"bounds: {name} holds a NaN; use -inf, inf or None for weights without a bound")
+    return np.broadcast_to(array, (dim,))

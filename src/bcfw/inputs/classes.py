@@ -1,0 +1,176 @@
+"""Labels of any hashable type as the whole numbers 0 .. K-1 that models see, and back."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from bcfw.errors import InputError, OptionError, nearest
+from bcfw.inputs.examples import check_same_length, read_list
+from bcfw.inputs.numbers import offsets
+from bcfw.options import Choice, NonNegative
+
+#: Array kinds whose labels numpy can concatenate and sort without changing their type.
+FAMILIES = {"b": "number", "i": "number", "u": "number", "f": "number", "U": "text", "S": "bytes"}
+
+#: What the option ``unseen`` takes.
+UNSEEN = Choice("error", "wrong")
+
+#: Says which example a position in the flat labels belongs to.
+Where = Callable[[int], str]
+
+
+def label_array(y: Any) -> np.ndarray:
+    """Labels as an array whose entries keep their type.
+
+    Arrays stay as they are. A list of numbers or of strings becomes an array of that type; any other list (tuples,
+    mixed types) an array of objects, because numpy would turn ``[1, "a"]`` into strings and tuples into rows.
+    """
+    if isinstance(y, np.ndarray):
+        return y
+    if not isinstance(y, list | tuple | str):
+        return np.asarray(y)
+    values = list(y)
+    alike = all(isinstance(v, str) for v in values) or all(isinstance(v, Number) for v in values)
+    if alike or any(isinstance(v, list | np.ndarray) for v in values):
+        return np.asarray(values)
+    return object_array(values)
+
+
+def object_array(values: Iterable[Any]) -> np.ndarray:
+    """A 1-D array of objects, also of tuples of equal length."""
+    return np.fromiter(values, dtype=object)
+
+
+def flatten(y: Any, sizes: Sequence[int], unit: str, owner: str) -> tuple[np.ndarray, np.ndarray]:
+    """All labels of all examples, one after another, and the (n + 1,) offsets of the examples.
+
+    Example i must have ``sizes[i]`` labels, one for each of its units ("positions", "nodes").
+    """
+    arrays = []
+    for i, given in enumerate(read_list(y, "y", owner)):
+        try:
+            labels = label_array(given)
+        except ValueError as error:
+            raise InputError(f"{owner}: example {i}: y must be a sequence of labels ({error})") from error
+        if labels.ndim != 1:
+            raise InputError(f"{owner}: example {i}: y must be a sequence of labels, got shape {labels.shape}")
+        arrays.append(labels)
+    check_same_length(sizes, arrays, owner)
+    for i, labels in enumerate(arrays):
+        if len(labels) != sizes[i]:
+            raise InputError(f"{owner}: example {i} has {sizes[i]} {unit} and {len(labels)} labels; they must match")
+    ends = offsets(sizes)
+    families = {FAMILIES.get(labels.dtype.kind) for labels in arrays if len(labels)}
+    if len(families) == 1 and None not in families:
+        return np.concatenate([labels for labels in arrays if len(labels)]), ends
+    return object_array(itertools.chain.from_iterable(labels.tolist() for labels in arrays)), ends
+
+
+def example_of(ends: np.ndarray, owner: str, places: np.ndarray | None = None) -> Where:
+    """A function that names the example of a position in the flat labels, or of ``places[position]``."""
+
+    def name(position: int) -> str:
+        place = position if places is None else places[position]
+        return f"{owner}: example {np.searchsorted(ends, place, side='right') - 1}"
+
+    return name
+
+
+def distinct(flat: np.ndarray, where: Where) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct labels, and for each entry of ``flat`` the index of its label among them."""
+    if flat.dtype.kind == "f" and np.isnan(flat).any():
+        raise InputError(f"{where(int(np.flatnonzero(np.isnan(flat))[0]))}: a label is NaN; clean y")
+    if flat.dtype.kind != "O":
+        values, codes = np.unique(flat, return_inverse=True)
+        return values, codes.astype(np.int64)
+    index: dict[Any, int] = {}
+    codes = np.zeros(len(flat), np.int64)
+    for position, label in enumerate(flat):
+        try:
+            codes[position] = index.setdefault(label, len(index))
+        except TypeError as error:
+            raise InputError(f"{where(position)}: the label {label!r} is not hashable; use a tuple") from error
+        if label != label:
+            raise InputError(f"{where(position)}: a label is NaN; clean y")
+    return object_array(index), codes
+
+
+def find_classes(flat: np.ndarray, where: Where) -> tuple[np.ndarray, np.ndarray]:
+    """Classes, sorted if they can be compared, else in order of first appearance; and the codes of ``flat``."""
+    values, codes = distinct(flat, where)
+    try:
+        order = sorted(range(len(values)), key=values.tolist().__getitem__)
+    except TypeError:
+        return values, codes
+    rank = np.empty(len(values), np.int64)
+    rank[order] = np.arange(len(values))
+    return values[order], rank[codes]
+
+
+def encode(flat: np.ndarray, classes: np.ndarray, unseen: str, where: Where) -> np.ndarray:
+    """Codes of labels to compare predictions with.
+
+    A label that is not in ``classes`` is an error, or with ``unseen="wrong"`` gets -1, which no prediction equals.
+    """
+    UNSEEN.check("score", "unseen", unseen)
+    values, codes = distinct(flat, where)
+    index = {label: k for k, label in enumerate(classes.tolist())}
+    found = np.array([index.get(label, -1) for label in values.tolist()], np.int64)[codes]
+    strange = np.flatnonzero(found < 0)
+    if len(strange) and unseen == "error":
+        first = values.tolist()[codes[strange[0]]]
+        known = ", ".join(repr(label) for label in classes.tolist()[:5])
+        raise InputError(
+            f"{where(int(strange[0]))} has the label {first!r}, which was not among the {len(classes)} classes in fit "
+            f"({known}{', ...' if len(classes) > 5 else ''}); the option unseen='wrong' counts it as wrongly predicted"
+        )
+    return found
+
+
+def require_two_classes(totals: np.ndarray, classes: np.ndarray, owner: str) -> None:
+    """``totals`` is the (K,) weight of every class; training needs two with a positive one."""
+    present = np.flatnonzero(totals > 0)
+    if len(present) < 2:
+        named = f" ({classes.tolist()[present[0]]!r})" if len(present) else ""
+        raise InputError(
+            f"{owner}: y has {len(present)} class{named} with positive weight; training needs at least 2 classes, "
+            "so give examples of another one"
+        )
+
+
+def class_weights(class_weight: Any, classes: np.ndarray, totals: np.ndarray, owner: str) -> np.ndarray:
+    """(K,) factor of every class.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced" or dict
+        Ones; ``S / (K S_k)``, where S_k is the class's total weight; or factors by label (1 for labels not named).
+    classes : (K,) array
+    totals : (K,) array
+        S_k: summed sample weights of each class.
+    owner : str
+        Whom errors name.
+    """
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        present = totals > 0
+        return np.divide(totals.sum() / present.sum(), totals, out=np.zeros(len(classes)), where=present)
+    if not isinstance(class_weight, dict):
+        raise OptionError(f"{owner}: class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
+    labels = classes.tolist()
+    unknown = [label for label in class_weight if label not in labels]
+    # A label that is absent from a fold is no mistake as long as every class of the fold is named.
+    if unknown and any(label not in class_weight for label in labels):
+        hint = nearest(unknown[0], map(str, labels))
+        raise OptionError(f"{owner}: class_weight names {unknown[0]!r}, which is no label in y; {hint}")
+    factors = [class_weight.get(label, 1.0) for label in labels]
+    for label, factor in zip(labels, factors, strict=True):
+        if not NonNegative(1.0).accepts(factor):
+            raise OptionError(f"{owner}: class_weight of {label!r} is {factor!r}; it must be a finite number >= 0")
+    return np.array(factors, dtype=np.float64)

@@ -1,0 +1,107 @@
+"""True labels as whole numbers, how many there are, and what confusing them costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from bcfw.errors import InputError, OptionError
+
+#: The label of a node without one.
+UNLABELLED = -1
+
+
+def integer_labels(y: Any, n_labels: int | None, where: Callable[[int], str]) -> np.ndarray:
+    """A flat int64 array of labels in 0 .. n_labels - 1 (any >= 0 for None); whole floats and bools are accepted.
+
+    ``where(position)`` names the place of a bad label.
+    """
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        raise InputError(f"{where(0)}: labels must be whole numbers 0, 1, ... ({error})") from error
+    if array.dtype.kind not in "iufb":
+        raise InputError(f"{where(0)}: labels must be whole numbers 0, 1, ..., got {array.dtype}")
+    most = np.inf if n_labels is None else n_labels - 1
+    bad = np.flatnonzero(~((array >= 0) & (array <= most) & (array == np.floor(array))))
+    if len(bad):
+        allowed = "0, 1, ..." if n_labels is None else f"0 .. {n_labels - 1} (n_labels = {n_labels})"
+        value = array.ravel()[bad[0]]
+        raise InputError(f"{where(int(bad[0]))} has label {value}; labels must be whole numbers {allowed}")
+    return array.astype(np.int64)
+
+
+def label_count(n_labels: Any, owner: str) -> int | None:
+    """The option n_labels: a whole number >= 1, or None."""
+    if n_labels is None:
+        return None
+    if not isinstance(n_labels, Integral) or isinstance(n_labels, bool) or n_labels < 1:
+        raise OptionError(f"{owner}: n_labels must be a whole number >= 1 or None, got {n_labels!r}")
+    return int(n_labels)
+
+
+def binary_labels(y: Any, n_labels: int | None, owner: str) -> np.ndarray:
+    """(n, L) int64 array of 0 and 1 from an array, a sparse matrix, or a list of rows, dense or sparse."""
+    if isinstance(y, list | tuple):
+        y = [row.toarray().ravel() if sp.issparse(row) else row for row in y]
+        check_row_lengths(y, owner)
+    array = y.toarray() if sp.issparse(y) else np.asarray(y)
+    if array.ndim == 1 and len(array) == 0:
+        array = array.reshape(0, n_labels or 1)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise InputError(f"{owner}: y must be an (n, L) array of 0 and 1, one row per example, got shape {array.shape}")
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{owner}: labels must be 0 or 1, got {array.dtype}")
+    for i, label in np.argwhere((array != 0) & (array != 1))[:1]:
+        raise InputError(f"{owner}: example {i} has {array[i, label]} at label {label}; labels must be 0 or 1")
+    if n_labels not in (None, array.shape[1]):
+        raise InputError(f"{owner}: y has {array.shape[1]} labels per example, expected {n_labels}")
+    return array.astype(np.int64)
+
+
+def check_row_lengths(rows: Any, owner: str) -> None:
+    """Raise with the first row that is no row, or not as long as the first one."""
+    for i, row in enumerate(rows):
+        if np.ndim(row) != 1:
+            raise InputError(f"{owner}: example {i} must have a row of L labels, got {row!r}")
+        if len(row) != len(rows[0]):
+            raise InputError(f"{owner}: example {i} has {len(row)} labels, example 0 has {len(rows[0])}")
+
+
+def node_labels(y: Any, n_labels: int, n_nodes: int | None, where: str) -> np.ndarray:
+    """(V,) int64 labels 0 .. n_labels - 1, or -1 for a node without one; ``n_nodes`` None leaves their number open."""
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        raise InputError(f"{where} must have one label per node ({error})") from error
+    allowed = f"whole numbers 0 .. {n_labels - 1}, or -1 for a node without label"
+    if array.ndim != 1:
+        raise InputError(f"{where} must have one label per node, got labels of shape {array.shape}")
+    if array.dtype.kind not in "iufb":
+        raise InputError(f"{where}: labels must be {allowed}, got {array.dtype}")
+    if n_nodes not in (None, len(array)):
+        raise InputError(f"{where} has {n_nodes} nodes and {len(array)} labels; they must match")
+    for p in np.flatnonzero(~np.isin(array, np.arange(UNLABELLED, n_labels)))[:1]:
+        raise InputError(f"{where}: node {p} has label {array[p]}; labels must be {allowed}")
+    return array.astype(np.int64)
+
+
+def cost_matrix(cost: Any, n_labels: int, owner: str) -> np.ndarray:
+    """(K, K) cost[true, predicted]; the 0/1 loss for None."""
+    if cost is None:
+        return 1.0 - np.eye(n_labels)
+    try:
+        matrix = np.array(cost, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"{owner}: cost must be a ({n_labels}, {n_labels}) array of numbers ({error})") from error
+    if matrix.shape != (n_labels, n_labels):
+        raise OptionError(f"{owner}: cost must have shape ({n_labels}, {n_labels}), got {matrix.shape}")
+    if not np.all(np.isfinite(matrix)) or matrix.min() < 0:
+        raise OptionError(f"{owner}: cost must be finite and >= 0")
+    if np.any(np.diag(matrix) != 0):
+        raise OptionError(f"{owner}: cost must have a zero diagonal (the truth costs nothing)")
+    return matrix

@@ -1,0 +1,38 @@
+"""Sample weights s_i, as users give them, and the shares ``c_i`` that the blocks have by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bcfw.errors import InputError
+
+
+def read_sample_weight(sample_weight: Any, n: int) -> np.ndarray | None:
+    """(n,) float64 weights, checked; None as it is."""
+    if sample_weight is None:
+        return None
+    try:
+        s = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"sample_weight must hold one number per example ({error})") from error
+    if s.shape != (n,):
+        raise InputError(f"sample_weight must have one number per example ({n}), got shape {s.shape}")
+    bad = np.flatnonzero(~(np.isfinite(s) & (s >= 0)))
+    if len(bad):
+        raise InputError(f"sample_weight of example {bad[0]} is {s[bad[0]]}; weights must be finite and >= 0")
+    if s.max(initial=0.0) > np.finfo(np.float64).max / n:
+        raise InputError("the sum of sample_weight is too large for a floating-point number; divide the weights")
+    if s.sum() == 0:
+        raise InputError("sample_weight is zero for every example; give at least one a positive weight")
+    return s
+
+
+def block_shares(weight: np.ndarray | None, n: int, total: float | None = None) -> np.ndarray:
+    """``c_i = s_i / total`` of n examples with weights s, 1 for None.
+
+    The total is that of a larger set of examples, of which these are some, or None: their own.
+    """
+    s = np.ones(n) if weight is None else weight
+    return np.full(n, 1.0 / n) if weight is None and total is None else s / (s.sum() if total is None else total)

@@ -1,0 +1,99 @@
+"""What solvers see of a model: its kernels, packed data and block averages, whoever wrote it and in whatever way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bcfw.kernels import KernelSet
+
+#: What a model may offer beyond the kernels that all have; a solver names what it needs of these.
+OFFERS = {
+    "exact oracle": "an oracle that always finds a maximum (exact_oracle = True)",
+    "upper bound": "a bound on the values of all outputs (upper_bound, or the kernel decode_bound)",
+    "part space": "block averages of parts, which mean the same for other inputs of the same sizes",
+    "operation count": "the operations of its oracle, counted (oracle_operations)",
+}
+
+#: What a problem may need of a solver; a solver names what it can handle of these.
+NEEDS = {
+    "bounds": "bounds on the weights w",
+    "heuristic oracle": "an oracle that may miss the maximum (exact_oracle = False)",
+}
+
+
+class Form:
+    """A model bound to training data, as solvers see it.
+
+    Attributes
+    ----------
+    model : the bound model, as users get it back
+    dim : number of weights
+    kernels : the kernels that passes are specialised to; the contract is documented in :mod:`bcfw.passes.contract`
+    in_part_space : whether block averages mean the same for other inputs, so that a state can be taken over to them
+    saves_labelings : whether kept labelings are one plain array, which can be saved
+    """
+
+    model: Any
+    dim: Any
+    kernels: KernelSet
+    in_part_space: bool = False
+    saves_labelings: bool = False
+
+    @property
+    def name(self) -> str:
+        """The model's name in messages."""
+        return type(self.model).__name__
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """Words of :data:`OFFERS`."""
+        exact = self.kernels.bindings.get("EXACT", True)
+        return frozenset({"exact oracle"} if exact else set()) | ({"part space"} if self.in_part_space else set())
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Words of :data:`NEEDS`."""
+        bounded = {"bounds"} if self.bounds() is not None else set()
+        return frozenset(bounded if "exact oracle" in self.offers else bounded | {"heuristic oracle"})
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Box that the oracle needs w to lie in, as (lower, upper) of shape (dim,); None for no limits."""
+        return None
+
+    def oracle_operations(self, data: Any) -> float | None:
+        """Additions that the oracle takes for all examples together; None if they are not counted."""
+        return None
+
+    def make_work(self, data: Any) -> Any:
+        """Scratch of one thread."""
+        raise NotImplementedError
+
+    def make_labelings(self, data: Any, slots: int = 1) -> Any:
+        """Room for some labelings per block, with the truth in every slot."""
+        raise NotImplementedError
+
+    def initial_mu(self, data: Any) -> tuple[Any, ...]:
+        """Averaged parts of all blocks at the start, ``mu_i = z(y_i)``."""
+        raise NotImplementedError
+
+    def enlarge_mu(self, mu: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The same averages with more room; called when the kernel ``reserve`` has returned False."""
+        return mu
+
+    def export_mu(self, data: Any, mu: tuple[Any, ...]) -> list[np.ndarray]:
+        """The block averages as plain arrays, to save."""
+        raise NotImplementedError
+
+    def import_mu(self, data: Any, arrays: list[np.ndarray]) -> tuple[Any, ...]:
+        """Inverse of :meth:`export_mu`."""
+        raise NotImplementedError
+
+    def data_arrays(self, data: Any) -> list[np.ndarray]:
+        """Arrays that tell the packed data from others."""
+        raise NotImplementedError
+
+    def fingerprint(self, data: Any) -> str:
+        """Hash of what the mathematics depends on besides :meth:`data_arrays`."""
+        raise NotImplementedError

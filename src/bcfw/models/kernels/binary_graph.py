@@ -1,0 +1,383 @@
+"""Kernels of binary graph models: scores, graph cut, and directions in part space.
+
+Parts of a graph with V nodes and E edges say where a labeling y differs from the truth t: ``z_p = y_p - t_p`` for the
+nodes and ``z_e = [y_p != y_q] - [t_p != t_q]`` for the edges, in one vector of length V + E, nodes first. The truth has
+z = 0, so that values are those of H. Scores are ``theta_p``, what label 1 at node p gains over label 0, and
+``theta_e = -<w_edge, f_e>``. Nodes without a label and their edges are no parts: packing leaves these edges out, and
+every labeling is -1 at these nodes.
+
+Features that a block does not have are never looked at: a block numbers its own features (``columns``), and features
+of directions and differences of label weights are kept in vectors of that length.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bcfw.kernels.maxflow import SOURCE, Flow, max_flow
+from bcfw.models.kernels.labelings import slot_offset
+
+
+class GraphData(NamedTuple):
+    """All graphs; nodes, edges and arcs stacked, their numbers starting at 0 in every graph.
+
+    Attributes
+    ----------
+    indptr, indices, values : CSR of the (N, F) node features; ``indices`` are the block's own numbers of features
+    columns, col_off : features by the numbers of their block, (n + 1,) offsets of the blocks
+    y : (N,) true labels, -1 for none
+    y_off : (n + 1,) node offsets of the graphs
+    left, right : (E,) the nodes that an edge joins
+    edge_values : (E, G) edge features
+    edge_off : (n + 1,) edge offsets; arcs have twice these
+    arc_off : (N + n,) for each graph with V nodes V + 1 offsets of the nodes' arcs
+    head, sister, arc_edge : (2 E,) the node an arc leads to, the arc back, its edge
+    cost : (2, 2) loss of predicting the column for the row
+    loss_scale : (n,) factor of the summed cost
+    n_features : F
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    columns: np.ndarray
+    col_off: np.ndarray
+    y: np.ndarray
+    y_off: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    edge_values: np.ndarray
+    edge_off: np.ndarray
+    arc_off: np.ndarray
+    head: np.ndarray
+    sister: np.ndarray
+    arc_edge: np.ndarray
+    cost: np.ndarray
+    loss_scale: np.ndarray
+    n_features: int
+
+
+class GraphWork(NamedTuple):
+    """Scratch of one thread, for the largest numbers of nodes V, edges E and own features S.
+
+    Attributes
+    ----------
+    theta, d : (V + E,) scores and direction
+    base : (1,) score of the truth
+    y : (V,) the current labeling
+    contrast : (S,) weight of label 1 minus that of label 0, by own features
+    moved, n_moved : (V + E,) and (1,) which parts the direction moves, and how many
+    node_direction, edge_direction : (S,) and (G,) features of the direction, for label 1 and for the edges
+    has_features : (1,) whether they are those of the current direction
+    cap, excess, tree, parent, dated, dist, next, orphans, queue : see :class:`bcfw.kernels.maxflow.Flow`
+    """
+
+    theta: np.ndarray
+    d: np.ndarray
+    base: np.ndarray
+    y: np.ndarray
+    contrast: np.ndarray
+    moved: np.ndarray
+    n_moved: np.ndarray
+    node_direction: np.ndarray
+    edge_direction: np.ndarray
+    has_features: np.ndarray
+    cap: np.ndarray
+    excess: np.ndarray
+    tree: np.ndarray
+    parent: np.ndarray
+    dated: np.ndarray
+    dist: np.ndarray
+    next: np.ndarray
+    orphans: np.ndarray
+    queue: np.ndarray
+
+
+def scores(data, i, w, loss_weight, work):
+    set_contrast(data, i, w, work)
+    V = data.y_off[i + 1] - data.y_off[i]
+    for p in range(V):
+        work.theta[p] = node_score(data, i, p, loss_weight, work)
+    for e in range(data.edge_off[i + 1] - data.edge_off[i]):
+        work.theta[V + e] = edge_score(data, i, e, w)
+    work.base[0] = 0.0
+    work.base[0] = value_of(data, i, data.y[data.y_off[i] : data.y_off[i + 1]], work)
+
+
+def set_contrast(data, i, w, work):
+    """What label 1 adds over label 0, for each feature of the block."""
+    columns = data.columns[data.col_off[i] : data.col_off[i + 1]]
+    for j in range(columns.shape[0]):
+        work.contrast[j] = w[2 * columns[j] + 1] - w[2 * columns[j]]
+
+
+def node_score(data, i, p, loss_weight, work):
+    """theta_p; zero without a label."""
+    node = data.y_off[i] + p
+    truth = data.y[node]
+    if truth < 0:
+        return 0.0
+    total = loss_weight * data.loss_scale[i] * (data.cost[truth, 1] - data.cost[truth, 0])
+    indices = data.indices[data.indptr[node] : data.indptr[node + 1]]
+    values = data.values[data.indptr[node] : data.indptr[node + 1]]
+    for j in range(indices.shape[0]):
+        total += values[j] * work.contrast[indices[j]]
+    return total
+
+
+def edge_score(data, i, e, w):
+    """theta_e."""
+    values = data.edge_values[data.edge_off[i] + e]
+    weights = w[2 * data.n_features :]
+    total = 0.0
+    for g in range(values.shape[0]):
+        total -= values[g] * weights[g]
+    return total
+
+
+def argmax(data, i, w, work):
+    """Minimum cut: nodes on the source's side get label 1."""
+    start = data.y_off[i]
+    V = data.y_off[i + 1] - start
+    first = 2 * data.edge_off[i]
+    stop = 2 * data.edge_off[i + 1]
+    for p in range(V):
+        work.excess[p] = work.theta[p]
+    for a in range(stop - first):
+        work.cap[a] = -work.theta[V + data.arc_edge[first + a]]
+    max_flow(
+        data.arc_off[start + i : start + i + V + 1],
+        data.head[first:stop],
+        data.sister[first:stop],
+        Flow(
+            work.cap,
+            work.excess,
+            work.tree,
+            work.parent,
+            work.dated,
+            work.dist,
+            work.next,
+            work.orphans,
+            work.queue,
+        ),
+    )
+    for p in range(V):
+        work.y[p] = -1 if data.y[start + p] < 0 else int(work.tree[p] == SOURCE)
+    return labeling_value(data, i, w, work)
+
+
+def truth_value(data, i, w, work):
+    return 0.0
+
+
+def loss(data, i, work):
+    start = data.y_off[i]
+    total = 0.0
+    for p in range(data.y_off[i + 1] - start):
+        if data.y[start + p] >= 0:
+            total += data.cost[data.y[start + p], work.y[p]]
+    return total * data.loss_scale[i]
+
+
+def labeling_value(data, i, w, work):
+    return value_of(data, i, work.y[: data.y_off[i + 1] - data.y_off[i]], work)
+
+
+def slot_value(data, i, slot, labelings, by_parts, w, work):
+    begin = slot_offset(data, i, slot, labelings)
+    return value_of(data, i, labelings[begin : begin + data.y_off[i + 1] - data.y_off[i]], work)
+
+
+def value_of(data, i, y, work):
+    """theta'z(y), the score of y less that of the truth.
+
+    Without branches: a wrong guess of the processor would cost more than the sum.
+    """
+    V = y.shape[0]
+    left = data.left[data.edge_off[i] : data.edge_off[i + 1]]
+    right = data.right[data.edge_off[i] : data.edge_off[i + 1]]
+    theta = work.theta[V:]
+    total = -work.base[0]
+    for p in range(V):
+        total += y[p] * work.theta[p]  # zero without a label
+    for e in range(left.shape[0]):
+        total += int(y[left[e]] != y[right[e]]) * theta[e]
+    return total
+
+
+def start_parts(data, i, w, work):
+    """All of theta: labelings together differ from the truth nearly everywhere, and branches cost more than sums."""
+    scores(data, i, w, 1.0, work)
+
+
+def labeling_scores(data, i, w, work):
+    """Theta is there."""
+
+
+def direction_scores(data, i, w, work):
+    """Theta is there."""
+
+
+def n_parts(data, i):
+    """V + E."""
+    return data.y_off[i + 1] - data.y_off[i] + data.edge_off[i + 1] - data.edge_off[i]
+
+
+def start_direction(data, i, work):
+    for j in range(n_parts(data, i)):
+        work.d[j] = 0.0
+
+
+def add_average(data, i, s, mu, work):
+    start = data.y_off[i] + data.edge_off[i]
+    average = mu[0][start : start + n_parts(data, i)]
+    for j in range(average.shape[0]):
+        work.d[j] += s * average[j]
+
+
+def add_labeling(data, i, s, work):
+    start, stop = data.y_off[i], data.y_off[i + 1]
+    add_difference(data, i, s, work.y[: stop - start], data.y[start:stop], work)
+
+
+def add_difference(data, i, s, y, other, work):
+    """``d += s (z(y) - z(other))``."""
+    V = y.shape[0]
+    first = data.edge_off[i]
+    for p in range(V):
+        work.d[p] += s * (y[p] - other[p])
+    for e in range(data.edge_off[i + 1] - first):
+        p, q = data.left[first + e], data.right[first + e]
+        work.d[V + e] += s * (int(y[p] != y[q]) - int(other[p] != other[q]))
+
+
+def difference(data, i, slot, other, labelings, work):
+    V = data.y_off[i + 1] - data.y_off[i]
+    a = slot_offset(data, i, slot, labelings)
+    b = slot_offset(data, i, other, labelings)
+    start_direction(data, i, work)
+    add_difference(data, i, 1.0, labelings[a : a + V], labelings[b : b + V], work)
+    end_direction(data, i, work)
+
+
+def end_direction(data, i, work):
+    count = 0
+    for j in range(n_parts(data, i)):
+        if work.d[j] != 0.0:
+            work.moved[count] = j
+            count += 1
+    work.n_moved[0] = count
+    work.has_features[0] = 0
+
+
+def slope(data, i, w, work):
+    total = 0.0
+    for j in range(work.n_moved[0]):
+        total += work.theta[work.moved[j]] * work.d[work.moved[j]]
+    return total
+
+
+def set_features(data, i, work):
+    """``B_i d`` unless it is there: ``sum_p d_p x_p`` for label 1, minus that for label 0, ``-sum_e d_e f_e``."""
+    if work.has_features[0] == 1:
+        return
+    work.has_features[0] = 1
+    start = data.y_off[i]
+    V = data.y_off[i + 1] - start
+    for j in range(data.col_off[i + 1] - data.col_off[i]):
+        work.node_direction[j] = 0.0
+    for g in range(work.edge_direction.shape[0]):
+        work.edge_direction[g] = 0.0
+    for m in range(work.n_moved[0]):
+        part = work.moved[m]
+        d = work.d[part]
+        if part < V:
+            indices = data.indices[data.indptr[start + part] : data.indptr[start + part + 1]]
+            values = data.values[data.indptr[start + part] : data.indptr[start + part + 1]]
+            for j in range(indices.shape[0]):
+                work.node_direction[indices[j]] += d * values[j]
+        else:
+            values = data.edge_values[data.edge_off[i] + part - V]
+            for g in range(values.shape[0]):
+                work.edge_direction[g] -= d * values[g]
+
+
+def sqnorm(data, i, work):
+    set_features(data, i, work)
+    nodes = 0.0
+    for j in range(data.col_off[i + 1] - data.col_off[i]):
+        nodes += work.node_direction[j] * work.node_direction[j]
+    edges = 0.0
+    for g in range(work.edge_direction.shape[0]):
+        edges += work.edge_direction[g] * work.edge_direction[g]
+    return 2.0 * nodes + edges
+
+
+def advance(data, i, gamma, work, mu):
+    start = data.y_off[i] + data.edge_off[i]
+    average = mu[0][start : start + n_parts(data, i)]
+    for j in range(work.n_moved[0]):
+        average[work.moved[j]] += gamma * work.d[work.moved[j]]
+
+
+def apply(data, i, s, work, w):
+    set_features(data, i, work)
+    columns = data.columns[data.col_off[i] : data.col_off[i + 1]]
+    for j in range(columns.shape[0]):
+        change = s * work.node_direction[j]
+        w[2 * columns[j]] -= change
+        w[2 * columns[j] + 1] += change
+    weights = w[2 * data.n_features :]
+    for g in range(work.edge_direction.shape[0]):
+        weights[g] += s * work.edge_direction[g]
+
+
+def margins_pass(data_fields, work_fields, w, out):
+    """Template: ``out[p]``, the value of the best labeling with label 1 at p minus that of the best one with label 0.
+
+    One more cut per node: the node is tied to the label that it does not have in the best labeling.
+    """
+    data = GraphData(*data_fields)
+    work = GraphWork(*work_fields)
+    for i in range(data.y_off.shape[0] - 1):
+        start = data.y_off[i]
+        scores(data, i, w, 0.0, work)
+        best = argmax(data, i, w, work)
+        reach = 1.0
+        for j in range(n_parts(data, i)):
+            reach += abs(work.theta[j])
+        for p in range(data.y_off[i + 1] - start):
+            out[start + p] = work.y[p]
+        for p in range(data.y_off[i + 1] - start):
+            sign = 2.0 * out[start + p] - 1.0
+            theta = work.theta[p]
+            work.theta[p] = -sign * reach
+            argmax(data, i, w, work)
+            work.theta[p] = theta
+            out[start + p] = sign * (best - labeling_value(data, i, w, work))
+
+
+def number_columns(indptr, y_off, indices, owner, place, col_off, columns):
+    """Number the features of each block by their first appearance in it.
+
+    Parameters
+    ----------
+    indptr, indices : CSR of the (N, F) stacked nodes; the numbers take the place of ``indices``
+    y_off : (n + 1,) nodes of the blocks
+    owner, place : (F,) scratch, ``owner`` filled with -1
+    col_off, columns : (n + 1,) and as long as ``indices``; written: the features of a block by their new numbers
+    """
+    count = 0
+    for i in range(y_off.shape[0] - 1):
+        col_off[i] = count
+        for j in range(indptr[y_off[i]], indptr[y_off[i + 1]]):
+            f = indices[j]
+            if owner[f] != i:
+                owner[f] = i
+                place[f] = count - col_off[i]
+                columns[count] = f
+                count += 1
+            indices[j] = place[f]
+    col_off[y_off.shape[0] - 1] = count

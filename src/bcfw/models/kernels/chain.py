@@ -1,0 +1,482 @@
+"""Kernels of linear-chain models: scores, Viterbi, and directions in part space.
+
+Parts of a chain with T positions and K labels form a matrix with T + K rows and K columns: row t < T says which label
+position t has; row T + a counts the transitions from label a. (Counts are aggregated over positions because transition
+weights do not depend on the position.) An average of labelings uses few of these parts, so a block keeps a list of
+(row, label, mass) in a common pool; a list that outgrows its room moves to the end of the pool.
+
+Weights are ``[U (F, K), first (K), last (K), trans (K, K)]``; rows of U are contiguous so that a sparse position adds
+whole rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bcfw.models.kernels.feature_rows import add_rows, column_product
+from bcfw.models.kernels.labelings import slot_offset
+
+
+class ChainData(NamedTuple):
+    """All sequences, positions stacked.
+
+    Attributes
+    ----------
+    indptr, indices, values : CSR of the (N, F) stacked position features
+    y : (N,) true labels
+    y_off : (n + 1,) position offsets of the sequences
+    gram : X X' of each short sequence, (T, T) flat
+    gram_off : (n + 1,) offsets into ``gram``; an empty range means: use the scratch vector
+    cost : (K, K) loss of predicting the column for the row
+    loss_scale : (n,) factor of the summed cost (1/T when normalised)
+    n_features, n_labels : F and K
+    ends : 1 with biases of the first and last label, else 0
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    y: np.ndarray
+    y_off: np.ndarray
+    gram: np.ndarray
+    gram_off: np.ndarray
+    cost: np.ndarray
+    loss_scale: np.ndarray
+    n_features: int
+    n_labels: int
+    ends: int
+
+
+class ChainAverage(NamedTuple):
+    """Averaged parts of all blocks: lists in a pool.
+
+    Attributes
+    ----------
+    row, label, mass : the pool, three arrays of one length
+    start, size, room : (n,) where block i's list begins, how long it is, and how long it may become
+    tail : (1,) end of the used part of the pool
+    """
+
+    row: np.ndarray
+    label: np.ndarray
+    mass: np.ndarray
+    start: np.ndarray
+    size: np.ndarray
+    room: np.ndarray
+    tail: np.ndarray
+
+
+class ChainWork(NamedTuple):
+    """Scratch of one thread, for the longest sequence (T) and K labels.
+
+    Attributes
+    ----------
+    theta, best : (T, K) scores; best score of a prefix that ends in a label
+    y : (T,) the current labeling
+    size : (1,) number of entries of the current direction
+    row, label, d : its entries, in the order of the block's list, new parts last
+    slot : (T + K, K) entry of a part, -1 for none
+    stamp, tick : (T, K) and (1,) in which round a score was computed, and the current round
+    head, next : (K,) and per entry: chains of entries with the same label, -1 at the end
+    features : (F K,) for the norms of long sequences; empty without them
+    """
+
+    theta: np.ndarray
+    best: np.ndarray
+    y: np.ndarray
+    size: np.ndarray
+    row: np.ndarray
+    label: np.ndarray
+    d: np.ndarray
+    slot: np.ndarray
+    stamp: np.ndarray
+    tick: np.ndarray
+    head: np.ndarray
+    next: np.ndarray
+    features: np.ndarray
+
+
+def transition_offset(data):
+    """Where the (K, K) transition weights begin in w."""
+    return (data.n_features + 2 * data.ends) * data.n_labels
+
+
+def scores(data, i, w, loss_weight, work):
+    K = data.n_labels
+    start = data.y_off[i]
+    T = data.y_off[i + 1] - start
+    scale = loss_weight * data.loss_scale[i]
+    for t in range(T):
+        theta = work.theta[t]
+        cost = data.cost[data.y[start + t]]
+        for k in range(K):
+            theta[k] = scale * cost[k]
+        add_rows(data, start + t, w, theta)
+    if data.ends == 1:
+        F = data.n_features
+        first = w[F * K : F * K + K]
+        last = w[F * K + K : F * K + 2 * K]
+        for k in range(K):
+            work.theta[0, k] += first[k]
+            work.theta[T - 1, k] += last[k]
+
+
+def argmax(data, i, w, work):
+    """Viterbi: forward maxima only; the predecessors are found again on the way back."""
+    K = data.n_labels
+    trans = w[transition_offset(data) :]
+    T = data.y_off[i + 1] - data.y_off[i]
+    for k in range(K):
+        work.best[0, k] = work.theta[0, k]
+    for t in range(1, T):
+        forward(work.best[t - 1], trans, work.theta[t], work.best[t])
+    k = first_argmax(work.best[T - 1])
+    value = work.best[T - 1, k]
+    work.y[T - 1] = k
+    for t in range(T - 1, 0, -1):
+        before = work.best[t - 1]
+        top = before[0] + trans[k]
+        p = 0
+        for q in range(1, K):
+            v = before[q] + trans[q * K + k]
+            if v > top:
+                top = v
+                p = q
+        work.y[t - 1] = p
+        k = p
+    return value
+
+
+def forward(before, trans, theta, out):
+    """Write out[k] = theta[k] + max_p before[p] + trans[p, k], four predecessors at a time."""
+    K = before.shape[0]
+    for k in range(K):
+        out[k] = before[0] + trans[k]
+    p = 1
+    while p + 4 <= K:
+        a, b, c, e = before[p], before[p + 1], before[p + 2], before[p + 3]
+        ta, tb = trans[p * K : (p + 1) * K], trans[(p + 1) * K : (p + 2) * K]
+        tc, te = trans[(p + 2) * K : (p + 3) * K], trans[(p + 3) * K : (p + 4) * K]
+        for k in range(K):
+            va = a + ta[k]
+            vb = b + tb[k]
+            vc = c + tc[k]
+            ve = e + te[k]
+            va = va if va > vb else vb
+            vc = vc if vc > ve else ve
+            va = va if va > vc else vc
+            out[k] = va if va > out[k] else out[k]
+        p += 4
+    while p < K:
+        a = before[p]
+        ta = trans[p * K : (p + 1) * K]
+        for k in range(K):
+            va = a + ta[k]
+            out[k] = va if va > out[k] else out[k]
+        p += 1
+    for k in range(K):
+        out[k] += theta[k]
+
+
+def first_argmax(row):
+    best = 0
+    for k in range(1, row.shape[0]):
+        if row[k] > row[best]:
+            best = k
+    return best
+
+
+def truth_value(data, i, w, work):
+    start = data.y_off[i]
+    return path_value(data, data.y[start : data.y_off[i + 1]], w, work)
+
+
+def labeling_value(data, i, w, work):
+    return path_value(data, work.y[: data.y_off[i + 1] - data.y_off[i]], w, work)
+
+
+def path_value(data, y, w, work):
+    """theta'z(y)."""
+    trans = w[transition_offset(data) :]
+    value = work.theta[0, y[0]]
+    for t in range(1, y.shape[0]):
+        value += work.theta[t, y[t]] + trans[y[t - 1] * data.n_labels + y[t]]
+    return value
+
+
+def start_parts(data, i, w, work):
+    work.tick[0] += 1
+
+
+def labeling_scores(data, i, w, work):
+    for t in range(data.y_off[i + 1] - data.y_off[i]):
+        score_part(data, i, t, work.y[t], w, work)
+
+
+def direction_scores(data, i, w, work):
+    T = data.y_off[i + 1] - data.y_off[i]
+    for e in range(work.size[0]):
+        if work.row[e] < T:
+            score_part(data, i, work.row[e], work.label[e], w, work)
+
+
+def score_part(data, i, t, k, w, work):
+    """theta[t, k] with the loss, unless this round has computed it."""
+    if work.stamp[t, k] == work.tick[0]:
+        return
+    work.stamp[t, k] = work.tick[0]
+    K = data.n_labels
+    token = data.y_off[i] + t
+    total = data.loss_scale[i] * data.cost[data.y[token], k] + column_product(data, token, k, w)
+    if data.ends == 1:
+        if t == 0:
+            total += w[data.n_features * K + k]
+        if token == data.y_off[i + 1] - 1:
+            total += w[data.n_features * K + K + k]
+    work.theta[t, k] = total
+
+
+def loss(data, i, work):
+    start = data.y_off[i]
+    total = 0.0
+    for t in range(data.y_off[i + 1] - start):
+        total += data.cost[data.y[start + t], work.y[t]]
+    return total * data.loss_scale[i]
+
+
+def slot_value(data, i, slot, labelings, by_parts, w, work):
+    T = data.y_off[i + 1] - data.y_off[i]
+    begin = slot_offset(data, i, slot, labelings)
+    y = labelings[begin : begin + T]
+    trans = w[transition_offset(data) :]
+    value = 0.0
+    for t in range(T):
+        if by_parts:
+            score_part(data, i, t, y[t], w, work)
+        value += work.theta[t, y[t]]
+        if t > 0:
+            value += trans[y[t - 1] * data.n_labels + y[t]]
+    return value
+
+
+def difference(data, i, slot, other, labelings, work):
+    """Only positions and transitions in which the two labelings differ enter the direction."""
+    T = data.y_off[i + 1] - data.y_off[i]
+    begin = slot_offset(data, i, slot, labelings)
+    y = labelings[begin : begin + T]
+    begin = slot_offset(data, i, other, labelings)
+    z = labelings[begin : begin + T]
+    start_direction(data, i, work)
+    for t in range(T):
+        if y[t] != z[t]:
+            add_part(t, y[t], 1.0, work)
+            add_part(t, z[t], -1.0, work)
+        if t > 0 and (y[t] != z[t] or y[t - 1] != z[t - 1]):
+            add_part(T + y[t - 1], y[t], 1.0, work)
+            add_part(T + z[t - 1], z[t], -1.0, work)
+    end_direction(data, i, work)
+
+
+def start_direction(data, i, work):
+    work.size[0] = 0
+
+
+def add_average(data, i, s, mu, work):
+    """The average's parts are distinct and come first, so each is a new entry."""
+    average = ChainAverage(*mu)
+    start = average.start[i]
+    for e in range(average.size[i]):
+        row, label = average.row[start + e], average.label[start + e]
+        work.row[e] = row
+        work.label[e] = label
+        work.d[e] = s * average.mass[start + e]
+        work.slot[row, label] = e
+    work.size[0] = average.size[i]
+
+
+def add_labeling(data, i, s, work):
+    T = data.y_off[i + 1] - data.y_off[i]
+    add_part(0, work.y[0], s, work)
+    for t in range(1, T):
+        add_part(t, work.y[t], s, work)
+        add_part(T + work.y[t - 1], work.y[t], s, work)
+
+
+def add_part(row, label, s, work):
+    """Add s to the direction at one part."""
+    e = work.slot[row, label]
+    if e < 0:
+        e = work.size[0]
+        work.size[0] = e + 1
+        work.row[e] = row
+        work.label[e] = label
+        work.d[e] = 0.0
+        work.slot[row, label] = e
+    work.d[e] += s
+
+
+def end_direction(data, i, work):
+    for e in range(work.size[0]):
+        work.slot[work.row[e], work.label[e]] = -1
+
+
+def slope(data, i, w, work):
+    T = data.y_off[i + 1] - data.y_off[i]
+    trans = w[transition_offset(data) :]
+    total = 0.0
+    for e in range(work.size[0]):
+        row, label = work.row[e], work.label[e]
+        if row < T:
+            total += work.d[e] * work.theta[row, label]
+        else:
+            total += work.d[e] * trans[(row - T) * data.n_labels + label]
+    return total
+
+
+def sqnorm(data, i, work):
+    T = data.y_off[i + 1] - data.y_off[i]
+    if data.gram_off[i + 1] > data.gram_off[i]:
+        total = unary_sqnorm_by_gram(data, i, T, work)
+    else:
+        total = unary_sqnorm_by_scratch(data, i, T, work)
+    for e in range(work.size[0]):
+        times = 1  # how many weights besides U the part touches: its transition, or the biases of the ends
+        if work.row[e] < T:
+            times = data.ends * (int(work.row[e] == 0) + int(work.row[e] == T - 1))
+        total += times * work.d[e] * work.d[e]
+    return total
+
+
+def unary_sqnorm_by_gram(data, i, T, work):
+    """Sum over labels k and positions t, s of d[t, k] d[s, k] x_t'x_s; entries of one label are chained."""
+    gram = data.gram[data.gram_off[i] : data.gram_off[i + 1]]
+    total = 0.0
+    for e in range(work.size[0]):
+        t, k, d = work.row[e], work.label[e], work.d[e]
+        if t >= T or d == 0.0:
+            continue
+        inner = 0.0
+        f = work.head[k]
+        while f >= 0:
+            inner += gram[t * T + work.row[f]] * work.d[f]
+            f = work.next[f]
+        total += d * (2.0 * inner + gram[t * T + t] * d)
+        work.next[e] = work.head[k]
+        work.head[k] = e
+    for e in range(work.size[0]):
+        work.head[work.label[e]] = -1
+    return max(total, 0.0)
+
+
+def unary_sqnorm_by_scratch(data, i, T, work):
+    """Accumulate sum_t x_t d_t' in the scratch matrix, add up its squares, and clear what was touched."""
+    K = data.n_labels
+    start = data.y_off[i]
+    add_outer(data, start, T, 1.0, work, work.features)
+    total = 0.0
+    for e in range(work.size[0]):
+        t, k = work.row[e], work.label[e]
+        if t >= T or work.d[e] == 0.0:
+            continue
+        for j in range(data.indptr[start + t], data.indptr[start + t + 1]):
+            value = work.features[data.indices[j] * K + k]
+            total += value * value
+            work.features[data.indices[j] * K + k] = 0.0
+    return total
+
+
+def reserve(data, i, mu, work):
+    """Give block i's list room for the direction's new parts; False when the pool is used up."""
+    average = ChainAverage(*mu)
+    if work.size[0] <= average.room[i]:
+        return True
+    room = max(work.size[0], 2 * average.room[i])
+    start = average.tail[0]
+    if start + room > average.mass.shape[0]:
+        return False
+    old = average.start[i]
+    for e in range(average.size[i]):
+        average.row[start + e] = average.row[old + e]
+        average.label[start + e] = average.label[old + e]
+        average.mass[start + e] = average.mass[old + e]
+    average.start[i] = start
+    average.room[i] = room
+    average.tail[0] = start + room
+    return True
+
+
+def advance(data, i, gamma, work, mu):
+    average = ChainAverage(*mu)
+    start = average.start[i]
+    count = average.size[i]
+    kept = 0
+    for e in range(work.size[0]):
+        mass = gamma * work.d[e]
+        if e < count:
+            mass += average.mass[start + e]
+        if mass > 0.0:
+            average.row[start + kept] = work.row[e]
+            average.label[start + kept] = work.label[e]
+            average.mass[start + kept] = mass
+            kept += 1
+    average.size[i] = kept
+
+
+def apply(data, i, s, work, w):
+    K = data.n_labels
+    F = data.n_features
+    start = data.y_off[i]
+    T = data.y_off[i + 1] - start
+    add_outer(data, start, T, s, work, w)
+    ends = w[F * K :]
+    trans = w[transition_offset(data) :]
+    for e in range(work.size[0]):
+        row, label = work.row[e], work.label[e]
+        change = s * work.d[e]
+        if row >= T:
+            trans[(row - T) * K + label] += change
+        elif data.ends == 1:
+            if row == 0:
+                ends[label] += change
+            if row == T - 1:
+                ends[K + label] += change
+
+
+def add_outer(data, start, T, s, work, out):
+    """Add s sum_t x_t d_t' to ``out``, a flat (F, K) matrix."""
+    K = data.n_labels
+    for e in range(work.size[0]):
+        t, k, change = work.row[e], work.label[e], s * work.d[e]
+        if t < T and change != 0.0:
+            column = out[k:]
+            indices = data.indices[data.indptr[start + t] : data.indptr[start + t + 1]]
+            values = data.values[data.indptr[start + t] : data.indptr[start + t + 1]]
+            for j in range(indices.shape[0]):
+                column[indices[j] * K] += change * values[j]
+
+
+def grams(indptr, indices, values, y_off, gram_off, out):
+    """Gram matrix X X' of every sequence that has room in ``out``; column indices are sorted."""
+    for i in range(y_off.shape[0] - 1):
+        start = y_off[i]
+        T = y_off[i + 1] - start
+        if gram_off[i + 1] == gram_off[i]:
+            continue
+        for t in range(T):
+            for s in range(t + 1):
+                a, a_stop = indptr[start + t], indptr[start + t + 1]
+                b, b_stop = indptr[start + s], indptr[start + s + 1]
+                total = 0.0
+                while a < a_stop and b < b_stop:
+                    if indices[a] == indices[b]:
+                        total += values[a] * values[b]
+                        a += 1
+                        b += 1
+                    elif indices[a] < indices[b]:
+                        a += 1
+                    else:
+                        b += 1
+                out[gram_off[i] + t * T + s] = total
+                out[gram_off[i] + s * T + t] = total

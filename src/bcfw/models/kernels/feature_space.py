@@ -1,0 +1,169 @@
+"""Kernels in feature space (``B_i = I``) built from three compiled functions of a user's: decode, loss, features.
+
+Here ``z(y) = phi(x_i, y) - phi(x_i, y_i)`` joined with the loss: d + 1 numbers, and theta is ``(w, 1)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bcfw.models.kernels.labelings import load_labeling as load_labels
+from bcfw.passes.contract import Data
+
+
+class FeatureWork(NamedTuple):
+    """Scratch: the current labeling, its z and the current direction (both d + 1), and the loss weight of theta."""
+
+    y: np.ndarray
+    z: np.ndarray
+    d: np.ndarray
+    loss_weight: np.ndarray
+
+
+def decode(data: Any, i: int, w: np.ndarray, loss_weight: float, y: np.ndarray) -> None:
+    """User's kernel: write ``argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>`` to ``y``."""
+
+
+def decode_bound(data: Any, i: int, w: np.ndarray) -> float:
+    """User's kernel for a heuristic ``decode``: at least ``max_y L_i(y) + <w, phi(x_i, y)>``."""
+    return np.inf
+
+
+def labeling_loss(data: Any, i: int, y: np.ndarray) -> float:
+    """User's kernel: ``L_i(y)``."""
+    return 0.0
+
+
+def add_features(data: Any, i: int, y: np.ndarray, s: float, out: np.ndarray) -> None:
+    """User's kernel: ``out += s phi(x_i, y)``."""
+
+
+def scores(data, i, w, loss_weight, work):
+    work.loss_weight[0] = loss_weight
+
+
+def current(data, i, work):
+    return work.y[: data.y_off[i + 1] - data.y_off[i]]
+
+
+def fill(data, i, work):
+    """Write z of the current labeling."""
+    d = work.z.shape[0] - 1
+    work.z[:] = 0.0
+    add_features(data, i, current(data, i, work), 1.0, work.z[:d])
+    add_features(data, i, data.y[data.y_off[i] : data.y_off[i + 1]], -1.0, work.z[:d])
+    work.z[d] = labeling_loss(data, i, current(data, i, work))
+
+
+def argmax(data, i, w, work):
+    decode(data, i, w, work.loss_weight[0], current(data, i, work))
+    fill(data, i, work)
+    return labeling_value(data, i, w, work)
+
+
+def labeling_value(data, i, w, work):
+    value = work.loss_weight[0] * work.z[w.shape[0]]
+    for j in range(w.shape[0]):
+        value += w[j] * work.z[j]
+    return value
+
+
+def start_parts(data, i, w, work):
+    work.loss_weight[0] = 1.0
+
+
+def labeling_scores(data, i, w, work):
+    """Theta is (w, 1): nothing to compute."""
+
+
+def direction_scores(data, i, w, work):
+    """Theta is (w, 1): nothing to compute."""
+
+
+def upper_bound(data, i, w, work):
+    """The user's bound, less the truth's value (values here are relative to the truth)."""
+    d = w.shape[0]
+    work.z[:] = 0.0
+    add_features(data, i, data.y[data.y_off[i] : data.y_off[i + 1]], 1.0, work.z[:d])
+    value = decode_bound(data, i, w)
+    for j in range(d):
+        value -= w[j] * work.z[j]
+    fill(data, i, work)
+    return value
+
+
+def truth_value(data, i, w, work):
+    return 0.0
+
+
+def load_truth(data, i, work):
+    work.y[: data.y_off[i + 1] - data.y_off[i]] = data.y[data.y_off[i] : data.y_off[i + 1]]
+    work.z[:] = 0.0
+
+
+def load_labeling(data, i, slot, labelings, work):
+    load_labels(data, i, slot, labelings, work)
+    fill(data, i, work)
+
+
+def loss(data, i, work):
+    return work.z[work.z.shape[0] - 1]
+
+
+def start_direction(data, i, work):
+    for j in range(work.d.shape[0]):
+        work.d[j] = 0.0
+
+
+def add_average(data, i, s, mu, work):
+    average = mu[0][i]
+    for j in range(work.d.shape[0]):
+        work.d[j] += s * average[j]
+
+
+def add_labeling(data, i, s, work):
+    for j in range(work.d.shape[0]):
+        work.d[j] += s * work.z[j]
+
+
+def end_direction(data, i, work):
+    """Nothing is left to do."""
+
+
+def slope(data, i, w, work):
+    total = work.loss_weight[0] * work.d[w.shape[0]]
+    for j in range(w.shape[0]):
+        total += w[j] * work.d[j]
+    return total
+
+
+def sqnorm(data, i, work):
+    total = 0.0
+    for j in range(work.d.shape[0] - 1):
+        total += work.d[j] * work.d[j]
+    return total
+
+
+def advance(data, i, gamma, work, mu):
+    average = mu[0][i]
+    for j in range(work.d.shape[0]):
+        average[j] += gamma * work.d[j]
+
+
+def apply(data, i, s, work, w):
+    for j in range(w.shape[0]):
+        w[j] += s * work.d[j]
+
+
+def features_pass(data_fields: Any, y: np.ndarray, out: np.ndarray) -> None:
+    """Template: features of one labeling of the only packed example."""
+    add_features(Data(*data_fields), 0, y, 1.0, out)
+
+
+def truth_losses_pass(data_fields: Any, out: np.ndarray) -> None:
+    """Template: the loss of every packed truth."""
+    data = Data(*data_fields)
+    for i in range(out.shape[0]):
+        out[i] = labeling_loss(data, i, data.y[data.y_off[i] : data.y_off[i + 1]])

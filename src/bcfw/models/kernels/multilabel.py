@@ -1,0 +1,269 @@
+"""Kernels of multilabel models: parts are the L labels that are on, and the four joint states of every edge.
+
+The parts of a labeling are ``z(y) = [y (L), [y_a = s, y_b = t] (E, 2, 2)]``; a label's part has the features x, an
+edge's part none. So ``|B d|^2 = |x|^2 |d_labels|^2 + |d_edges|^2``. Weights are ``[U (F, L), V (E, 2, 2)]``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product
+from bcfw.models.kernels.labelings import slot_offset
+
+
+class MultilabelData(NamedTuple):
+    """All examples.
+
+    Attributes
+    ----------
+    indptr, indices, values : CSR of the (n, F) features
+    y : (n L,) true labels, 0 or 1, example after example
+    y_off : (n + 1,) 0, L, ..., n L
+    sqnorms : (n,) |x_i|^2
+    edges : (E, 2) pairs of labels
+    order, above, link, stride : (L,) each; see :class:`bcfw.models.label_tree.Forest`
+    loss_scale : loss of one wrong label: 1/L when normalised, else 1
+    n_features, n_labels : F and L
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    y: np.ndarray
+    y_off: np.ndarray
+    sqnorms: np.ndarray
+    edges: np.ndarray
+    order: np.ndarray
+    above: np.ndarray
+    link: np.ndarray
+    stride: np.ndarray
+    loss_scale: float
+    n_features: int
+    n_labels: int
+
+
+class MultilabelWork(NamedTuple):
+    """Scratch of one thread.
+
+    Attributes
+    ----------
+    theta : (L,) scores of the labels that are on; the score of a label that is off is 0
+    best : (L, 2) best score of the subtree of a label in each of its states
+    y : (L,) the current labeling
+    d : (L + 4E,) the current direction
+    n_moved : (2,) how many parts it moves, of labels, and in all
+    moved : (L + 4E,) which, those of labels first
+    stamp, tick : (L,) and (1,) in which round a score was computed, and the current round
+    """
+
+    theta: np.ndarray
+    best: np.ndarray
+    y: np.ndarray
+    d: np.ndarray
+    n_moved: np.ndarray
+    moved: np.ndarray
+    stamp: np.ndarray
+    tick: np.ndarray
+
+
+def edge_offset(data):
+    """Where the (E, 2, 2) edge weights begin in w, less the L parts of the labels: part j >= L has this + j."""
+    return (data.n_features - 1) * data.n_labels
+
+
+def edge_part(data, e, y):
+    """The part that edge e has in labeling y."""
+    return data.n_labels + 4 * e + 2 * y[data.edges[e, 0]] + y[data.edges[e, 1]]
+
+
+def scores(data, i, w, loss_weight, work):
+    start = data.y_off[i]
+    for label in range(data.n_labels):
+        work.theta[label] = loss_weight * loss_part(data, start + label)
+    add_rows(data, i, w, work.theta)
+
+
+def loss_part(data, place):
+    """What turning a label on adds to the loss: L_i(y) = sum_l loss_part (y_l - y_il)."""
+    return data.loss_scale * (1.0 - 2.0 * data.y[place])
+
+
+def argmax(data, i, w, work):
+    """Max-sum from the leaves to the roots; then every label is fixed after the one above it."""
+    V = w[data.n_features * data.n_labels :]
+    L = data.n_labels
+    for label in range(L):
+        work.best[label, 0] = 0.0
+        work.best[label, 1] = work.theta[label]
+    value = 0.0
+    for j in range(L - 1, -1, -1):
+        label = data.order[j]
+        above = data.above[label]
+        if above < 0:
+            value += max(work.best[label, 0], work.best[label, 1])
+            continue
+        for state in range(2):
+            off, on = states_below(data, label, state, V, work)
+            work.best[above, state] += max(off, on)
+    for j in range(L):
+        label = data.order[j]
+        if data.above[label] < 0:
+            work.y[label] = int(work.best[label, 1] > work.best[label, 0])
+        else:
+            off, on = states_below(data, label, work.y[data.above[label]], V, work)
+            work.y[label] = int(on > off)
+    return value
+
+
+def states_below(data, label, state, V, work):
+    """Scores of a label's subtree and its edge upward, label off and on, when the label above has ``state``."""
+    stride = data.stride[label]
+    first = 4 * data.link[label] + (3 - stride) * state
+    return work.best[label, 0] + V[first], work.best[label, 1] + V[first + stride]
+
+
+def truth_value(data, i, w, work):
+    start = data.y_off[i]
+    return value_of(data, data.y[start : start + data.n_labels], w, work)
+
+
+def labeling_value(data, i, w, work):
+    return value_of(data, work.y, w, work)
+
+
+def value_of(data, y, w, work):
+    """The value theta'z(y)."""
+    total = 0.0
+    for label in range(data.n_labels):
+        if y[label] == 1:
+            total += work.theta[label]
+    offset = edge_offset(data)
+    for e in range(data.edges.shape[0]):
+        total += w[offset + edge_part(data, e, y)]
+    return total
+
+
+def loss(data, i, work):
+    start = data.y_off[i]
+    wrong = 0
+    for label in range(data.n_labels):
+        wrong += int(work.y[label] != data.y[start + label])
+    return data.loss_scale * wrong
+
+
+def start_parts(data, i, w, work):
+    work.tick[0] += 1
+
+
+def labeling_scores(data, i, w, work):
+    for label in range(data.n_labels):
+        if work.y[label] == 1:
+            score_part(data, i, label, w, work)
+
+
+def direction_scores(data, i, w, work):
+    for j in range(work.n_moved[0]):
+        score_part(data, i, work.moved[j], w, work)
+
+
+def score_part(data, i, label, w, work):
+    """Score of one label with the loss, unless this round has computed it."""
+    if work.stamp[label] == work.tick[0]:
+        return
+    work.stamp[label] = work.tick[0]
+    work.theta[label] = loss_part(data, data.y_off[i] + label) + column_product(data, i, label, w)
+
+
+def difference(data, i, slot, other, labelings, work):
+    """Only labels and edges in which the two labelings differ enter the direction."""
+    L = data.n_labels
+    begin = slot_offset(data, i, slot, labelings)
+    y = labelings[begin : begin + L]
+    begin = slot_offset(data, i, other, labelings)
+    z = labelings[begin : begin + L]
+    count = 0
+    for label in range(L):
+        if y[label] != z[label]:
+            work.d[label] = float(y[label] - z[label])
+            work.moved[count] = label
+            count += 1
+        else:
+            work.d[label] = 0.0
+    work.n_moved[0] = count
+    for e in range(data.edges.shape[0]):
+        gained, lost = edge_part(data, e, y), edge_part(data, e, z)
+        if gained != lost:
+            work.d[gained] = 1.0
+            work.d[lost] = -1.0
+            work.moved[count] = gained
+            work.moved[count + 1] = lost
+            count += 2
+    work.n_moved[1] = count
+
+
+def start_direction(data, i, work):
+    for part in range(work.d.shape[0]):
+        work.d[part] = 0.0
+
+
+def add_average(data, i, s, mu, work):
+    average = mu[0][i]
+    for part in range(work.d.shape[0]):
+        work.d[part] += s * average[part]
+
+
+def add_labeling(data, i, s, work):
+    for label in range(data.n_labels):
+        work.d[label] += s * work.y[label]
+    for e in range(data.edges.shape[0]):
+        work.d[edge_part(data, e, work.y)] += s
+
+
+def end_direction(data, i, work):
+    count = 0
+    for label in range(data.n_labels):
+        if work.d[label] != 0.0:
+            work.moved[count] = label
+            count += 1
+    work.n_moved[0] = count
+    for part in range(data.n_labels, work.d.shape[0]):
+        if work.d[part] != 0.0:
+            work.moved[count] = part
+            count += 1
+    work.n_moved[1] = count
+
+
+def slope(data, i, w, work):
+    total = 0.0
+    for j in range(work.n_moved[0]):
+        total += work.theta[work.moved[j]] * work.d[work.moved[j]]
+    offset = edge_offset(data)
+    for j in range(work.n_moved[0], work.n_moved[1]):
+        total += w[offset + work.moved[j]] * work.d[work.moved[j]]
+    return total
+
+
+def sqnorm(data, i, work):
+    labels = 0.0
+    for j in range(work.n_moved[0]):
+        labels += work.d[work.moved[j]] * work.d[work.moved[j]]
+    edges = 0.0
+    for j in range(work.n_moved[0], work.n_moved[1]):
+        edges += work.d[work.moved[j]] * work.d[work.moved[j]]
+    return data.sqnorms[i] * labels + edges
+
+
+def advance(data, i, gamma, work, mu):
+    average = mu[0][i]
+    for j in range(work.n_moved[1]):
+        average[work.moved[j]] += gamma * work.d[work.moved[j]]
+
+
+def apply(data, i, s, work, w):
+    add_row_outer(data, i, s, work.n_moved[0], work, data.n_labels // 4, w)
+    offset = edge_offset(data)
+    for j in range(work.n_moved[0], work.n_moved[1]):
+        w[offset + work.moved[j]] += s * work.d[work.moved[j]]

@@ -1,0 +1,126 @@
+"""What a user writes: a class with three methods, and a few hooks that it may override."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bcfw.errors import ModelError, OptionError
+from bcfw.inputs.examples import check_same_length
+from bcfw.kernels import KernelSet
+from bcfw.models.form import Form
+from bcfw.models.hooks import checked_dim
+from bcfw.models.kernels.black_box import BLACK_BOX_KERNELS
+from bcfw.models.python_form import PythonForm, content_hash, feature_count, first_features
+
+
+class Model:
+    """Base class for a structure of your own: write three methods in plain Python.
+
+    ``phi = features(x, y)`` maps a pair to R^d (dense array, or scipy-sparse row, column or 1-D),
+    ``loss(y_true, y) >= 0`` is zero on the truth, and ``oracle(w, x, y_true)`` returns
+    ``argmax_y loss(y_true, y) + <w, features(x, y)>``, or the plain argmax of ``<w, features(x, y)>`` when
+    ``y_true`` is None. Set ``dim`` (d) if the first example's features do not tell it.
+
+    The other methods are hooks: they work as they are, and a class may override them. Attributes of your own may have
+    any name: what is no method of the class is not read.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw
+    >>> class Sign(bcfw.Model):
+    ...     def features(self, x, y):
+    ...         return y * x / 2
+    ...     def loss(self, y_true, y):
+    ...         return float(y != y_true)
+    ...     def oracle(self, w, x, y_true=None):
+    ...         def value(y):
+    ...             return w @ self.features(x, y) + (0 if y_true is None else self.loss(y_true, y))
+    ...         return max((-1, 1), key=value)
+    >>> X, y = np.array([[1.0, 2.0], [-1.0, -1.0]]), [1, -1]
+    >>> bcfw.train(Sign(), X, y, lam=0.1).predict(X)
+    [1, -1]
+    """
+
+    #: Number of weights; None until ``bind`` has seen data.
+    dim: int | None = None
+
+    #: Whether the oracle finds a maximum. With False it is taken as a heuristic: steps work as before, the gap is only
+    #: an estimate, and a result counts as certified only if ``upper_bound`` closes the gap.
+    exact_oracle: ClassVar[bool] = True
+
+    #: Marks an unlabelled entry of y; None if the model has none.
+    _unlabelled: ClassVar[int | None] = None
+
+    #: The kernels that passes are specialised to.
+    _kernels: ClassVar[KernelSet] = BLACK_BOX_KERNELS
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls._kernels.bindings.get("EXACT", True) != cls.exact_oracle:
+            cls._kernels = cls._kernels.rebound(EXACT=cls.exact_oracle)
+
+    def features(self, x: Any, y: Any) -> Any:
+        """Joint features phi(x, y) in R^d."""
+        raise ModelError(f"{type(self).__name__} needs a method features(self, x, y)")
+
+    def loss(self, y_true: Any, y: Any) -> float:
+        """Loss of predicting y for y_true; zero for y = y_true, never negative."""
+        raise ModelError(f"{type(self).__name__} needs a method loss(self, y_true, y)")
+
+    def oracle(self, w: np.ndarray, x: Any, y_true: Any = None) -> Any:
+        """``argmax_y loss(y_true, y) + <w, features(x, y)>``; without y_true the plain argmax."""
+        raise ModelError(f"{type(self).__name__} needs a method oracle(self, w, x, y_true=None)")
+
+    def bind(self, X: Any, y: Any) -> Model:
+        """Hook: a copy of the model with everything set that the data determine (here ``dim``)."""
+        check_same_length(X, y, type(self).__name__)
+        bound = copy.copy(self)
+        if bound.dim is None:
+            bound.dim = feature_count(first_features(bound, X, y))
+        checked_dim(bound)
+        return bound
+
+    def predict(self, w: np.ndarray, X: Any) -> Any:
+        """Hook: plain decoding of every input; a list."""
+        return [self.oracle(w, x) for x in X]
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Hook: the box that the oracle needs w to lie in, (lower, upper) of shape (dim,); None for no limits."""
+        return None
+
+    def upper_bound(self, w: np.ndarray, x: Any, y_true: Any) -> float:
+        """Hook of models with ``exact_oracle = False``: at least ``max_y loss(y_true, y) + <w, features(x, y)>``.
+
+        A relaxation's value, for example; infinity, if nothing is known.
+        """
+        return np.inf
+
+    def oracle_operations(self, data: Any) -> float | None:
+        """Hook: additions that the oracle takes for all examples of ``data`` together; None if they are not counted.
+
+        ``solver="auto"`` reads the clock instead; with a count of cheap calls, the seed alone decides. ``data`` has the
+        fields ``X`` and ``y``.
+        """
+        return None
+
+    def fingerprint(self, data: Any) -> str:
+        """Hook: hash of what loss, features and oracle depend on: attributes, inputs, outputs.
+
+        A state is only taken over where it is the same. Write your own if the model changes attributes that do not
+        matter, such as a cache that its copies share. ``data`` has the fields ``X`` and ``y``.
+        """
+        return content_hash(*vars(self).items(), data.X, data.y)
+
+    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Form, Any]:
+        """The model bound to the data, in the form that solvers see, and the packed data."""
+        return PythonForm.open(self, X, y)
+
+
+def require_model(model: Any, owner: str = "") -> None:
+    """Raise unless ``model`` is an instance of a Model; ``owner`` begins the message."""
+    if not isinstance(model, Model):
+        example = "such as bcfw.models.Chain()"
+        raise OptionError(f"{owner}model must be an instance of a bcfw.Model, {example}, got {model!r}")

@@ -1,0 +1,103 @@
+"""The form that solvers see of a model written in Python: block averages are feature vectors."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from bcfw.errors import ModelError, OracleError
+from bcfw.inputs.examples import check_same_length
+from bcfw.models.hooks import checked_dim, hook, is_overridden
+from bcfw.models.kernels.black_box import BlackBoxData, BlackBoxWork, make_work, not_finite, read_features
+from bcfw.models.user_form import UserForm
+from bcfw.models.vectors import DenseVectors, SparseVectors
+
+
+class PythonForm(UserForm):
+    """A model whose methods are called example by example; here ``B_i = I`` and ``z(y) = phi(x_i, y)``."""
+
+    @classmethod
+    def open(cls, model: Any, X: Any, y: Any) -> tuple[Self, BlackBoxData]:
+        """Bind the model, and read the features of every truth once."""
+        check_same_length(X, y, type(model).__name__)
+        bound = copy.copy(hook(model, "bind")(X, y) if is_overridden(model, "bind") else model)
+        first = first_features(bound, X, y)
+        if bound.dim is None:
+            bound.dim = feature_count(first)
+        checked_dim(bound)
+        return cls(bound), read_truths(bound, X, y, first)
+
+    def make_work(self, data: BlackBoxData) -> BlackBoxWork:
+        return make_work()
+
+    def make_labelings(self, data: BlackBoxData, slots: int = 1) -> list[list[Any]]:
+        """Features and loss of every labeling."""
+        return [[(truth, 0.0)] * slots for truth in data.truths]
+
+    def initial_mu(self, data: BlackBoxData) -> tuple[Any, ...]:
+        """Averaged features and averaged losses."""
+        return list(data.truths), np.zeros(len(data.truths))
+
+    def export_mu(self, data: BlackBoxData, mu: tuple[Any, ...]) -> list[np.ndarray]:
+        averages, losses = mu
+        return [losses, *data.vectors.stack(averages)]
+
+    def import_mu(self, data: BlackBoxData, arrays: list[np.ndarray]) -> tuple[Any, ...]:
+        return data.vectors.unstack(arrays[1:]), np.array(arrays[0])
+
+    def data_arrays(self, data: BlackBoxData) -> list[np.ndarray]:
+        return data.vectors.stack(data.truths)  # type: ignore[no-any-return]
+
+
+def first_features(model: Any, X: Any, y: Any) -> Any:
+    """Features of the first truth, as the model returns them."""
+    try:
+        return model.features(X[0], y[0])
+    except Exception as error:
+        raise OracleError(f"example 0: features(x, y) failed: {type(error).__name__}: {error}", 0) from error
+
+
+def feature_count(features: Any) -> int:
+    """The number of weights, as the features of one output tell it."""
+    return int(np.prod(np.shape(features)))
+
+
+def read_truths(model: Any, X: Any, y: Any, first: Any) -> BlackBoxData:
+    """The features of every truth; the ``first`` ones are given and tell whether blocks are stored dense or sparse."""
+    vectors = SparseVectors(model.dim) if sp.issparse(first) else DenseVectors(model.dim)
+    zero = np.zeros(model.dim)
+    truths = []
+    for i in range(len(y)):
+        truth = read_features(model, vectors, X[i], y[i], i, given=first if i == 0 else None)
+        check_loss_of_truth(model, y[i], i)
+        if not math.isfinite(sum(vectors.products(truth, zero))):
+            raise not_finite(i)
+        truths.append(truth)
+    return BlackBoxData(model, X, y, vectors, truths)
+
+
+def check_loss_of_truth(model: Any, y: Any, i: int) -> None:
+    """Raise unless the truth has no loss."""
+    try:
+        loss = float(model.loss(y, y))
+    except Exception as error:
+        raise OracleError(f"example {i}: {type(error).__name__} in loss(y, y): {error}", i) from error
+    if loss != 0:
+        raise ModelError(f"example {i}: loss(y, y) = {loss} on the truth; it must be 0")
+
+
+def content_hash(*parts: Any) -> str:
+    """Hash of the parts' content; what cannot be pickled counts by its type."""
+    import joblib
+
+    def one(part: Any) -> str:
+        try:
+            return str(joblib.hash(part))
+        except Exception:
+            return type(part).__qualname__
+
+    return " ".join(map(one, parts))

@@ -1,0 +1,223 @@
+"""The kernel contract: what a model gives the compiled passes.
+
+The functions here are names and documentation. A pass calls them; :class:`bcfw.kernels.KernelSet` puts a model's own
+functions in their place before anything runs. Notation: block i has parts z(y) in R^p, scores
+``theta_i(w) = l_i + B_i'w``, features ``phi(x_i, y) = B_i z(y)`` and loss ``L_i(y) = l_i'(z(y) - z(y_i))``, so that
+``H_i(y; w) = theta_i'(z(y) - z(y_i))``. Which parts a model uses is its own choice (``z(y) = phi(x_i, y)`` with
+``B_i = I`` always works: see :class:`bcfw.CompiledModel`).
+
+Arguments that all kernels share:
+
+data
+    Named tuple (bound to ``Data``) of arrays and numbers: all examples, packed once by ``model.pack(X, y)``.
+i
+    The block.
+w
+    (d,) weights.
+work
+    Named tuple (bound to ``Work``) of scratch arrays made by ``model.make_work(data)``. It carries theta, the current
+    labeling and the current direction from one kernel to the next. Each thread has its own.
+mu
+    Tuple of arrays made by ``model.initial_mu(data)``: averaged parts of all blocks.
+
+Kernels allocate nothing, return no views of arrays, raise nothing and know nothing of lam or of block weights. (A set
+made with ``allocates=True`` may do the first two, at some cost.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bcfw.errors import ModelError
+from bcfw.kernels import KernelSet
+
+
+class Data(NamedTuple):
+    """The packed examples. Models with integer labelings also have y and y_off, the flat labels and offsets."""
+
+    y: np.ndarray
+    y_off: np.ndarray
+
+
+class Work(NamedTuple):
+    """The scratch arrays of one thread."""
+
+
+def scores(data: Any, i: int, w: np.ndarray, loss_weight: float, work: Any) -> None:
+    """Write ``theta_i = loss_weight l_i + B_i'w`` to the scratch (loss_weight is 0 for plain decoding, else 1)."""
+
+
+def argmax(data: Any, i: int, w: np.ndarray, work: Any) -> float:
+    """Write ``y* = argmax_y theta_i'z(y)`` as the current labeling and return ``theta_i'z(y*)``."""
+    return 0.0
+
+
+#: Whether ``argmax`` finds a maximum. Bound to False, the oracle is taken as a heuristic: it may return less than was
+#: found before, and certificates become estimates unless ``upper_bound`` closes them.
+EXACT = True
+
+
+def upper_bound(data: Any, i: int, w: np.ndarray, work: Any) -> float:
+    """At least ``max_y theta_i'z(y)``; called after a heuristic ``argmax``. Infinity when nothing is known."""
+    return np.inf
+
+
+def truth_value(data: Any, i: int, w: np.ndarray, work: Any) -> float:
+    """``theta_i'z(y_i)``, the value of the truth; only its difference to the value of ``argmax`` is used."""
+    return 0.0
+
+
+def load_truth(data: Any, i: int, work: Any) -> None:
+    """Make the truth y_i the current labeling."""
+
+
+def load_labeling(data: Any, i: int, slot: int, labelings: Any, work: Any) -> None:
+    """Make the labeling kept for block i in ``slot`` of ``labelings`` the current one."""
+
+
+def keep_labeling(data: Any, i: int, slot: int, work: Any, labelings: Any) -> None:
+    """Keep the current labeling in a slot of block i (``model.make_labelings(data, slots)`` makes the room)."""
+
+
+def same_labeling(data: Any, i: int, slot: int, labelings: Any, work: Any) -> bool:
+    """Whether the current labeling is the one kept in a slot."""
+    return False
+
+
+def loss(data: Any, i: int, work: Any) -> float:
+    """``L_i`` of the current labeling."""
+    return 0.0
+
+
+def labeling_value(data: Any, i: int, w: np.ndarray, work: Any) -> float:
+    """``theta_i'z(y)`` of the current labeling y."""
+    return 0.0
+
+
+def start_parts(data: Any, i: int, w: np.ndarray, work: Any) -> None:
+    """Begin with an unknown theta_i, of which only the needed parts will be computed."""
+
+
+def labeling_scores(data: Any, i: int, w: np.ndarray, work: Any) -> None:
+    """Compute theta_i, loss included, at the parts of the current labeling, where it is still unknown."""
+
+
+def direction_scores(data: Any, i: int, w: np.ndarray, work: Any) -> None:
+    """Compute theta_i, loss included, at the parts of the current direction, where it is still unknown."""
+
+
+def start_direction(data: Any, i: int, work: Any) -> None:
+    """``d = 0``."""
+
+
+def add_average(data: Any, i: int, s: float, mu: Any, work: Any) -> None:
+    """``d += s mu_i``; where used, it comes before the labelings."""
+
+
+def add_labeling(data: Any, i: int, s: float, work: Any) -> None:
+    """``d += s z(y)`` for the current labeling y."""
+
+
+def end_direction(data: Any, i: int, work: Any) -> None:
+    """The direction d is complete."""
+
+
+def slot_value(data: Any, i: int, slot: int, labelings: Any, by_parts: bool, w: np.ndarray, work: Any) -> float:
+    """``theta_i'z(y)`` of a kept labeling; with ``by_parts`` theta is computed where it is still unknown.
+
+    A model may bind a faster one of its own.
+    """
+    load_labeling(data, i, slot, labelings, work)
+    if by_parts:
+        labeling_scores(data, i, w, work)
+    return labeling_value(data, i, w, work)
+
+
+def difference(data: Any, i: int, slot: int, other: int, labelings: Any, work: Any) -> None:
+    """``d = z(y) - z(y')`` for the labelings kept in ``slot`` and ``other``. A model may bind a faster one."""
+    start_direction(data, i, work)
+    load_labeling(data, i, other, labelings, work)
+    add_labeling(data, i, -1.0, work)
+    load_labeling(data, i, slot, labelings, work)
+    add_labeling(data, i, 1.0, work)
+    end_direction(data, i, work)
+
+
+def slope(data: Any, i: int, w: np.ndarray, work: Any) -> float:
+    """``theta_i'd``; for ``y = y*`` this is the block gap divided by the block weight."""
+    return 0.0
+
+
+def sqnorm(data: Any, i: int, work: Any) -> float:
+    """``|B_i d|^2``."""
+    return 0.0
+
+
+def reserve(data: Any, i: int, mu: Any, work: Any) -> bool:
+    """Make room in ``mu`` for block i to move along d; False if ``model.enlarge_mu(mu)`` must be called first."""
+    return True
+
+
+def advance(data: Any, i: int, gamma: float, work: Any, mu: Any) -> None:
+    """``mu_i += gamma d``; d is ``z(y) - mu_i`` for a labeling y."""
+
+
+def apply(data: Any, i: int, s: float, work: Any, w: np.ndarray) -> None:
+    """``w += s B_i d``."""
+
+
+#: Every name that a model's kernel set must bind.
+KERNEL_NAMES = (
+    "Data",
+    "Work",
+    "scores",
+    "argmax",
+    "EXACT",
+    "upper_bound",
+    "truth_value",
+    "load_truth",
+    "load_labeling",
+    "keep_labeling",
+    "same_labeling",
+    "loss",
+    "labeling_value",
+    "start_parts",
+    "labeling_scores",
+    "direction_scores",
+    "start_direction",
+    "add_average",
+    "add_labeling",
+    "end_direction",
+    "slot_value",
+    "difference",
+    "slope",
+    "sqnorm",
+    "reserve",
+    "advance",
+    "apply",
+)
+
+
+def kernel_set(home: ModuleType | Mapping[str, Any], more: Mapping[str, Any], **options: Any) -> KernelSet:
+    """The kernels found in a module (or mapping) by the names above, and ``more``; options of the KernelSet.
+
+    A missing one is an error, except those that have a sensible form here: ``reserve`` (models of fixed size need
+    none), ``slot_value``, ``difference`` and ``upper_bound``.
+    """
+    found = vars(home) if isinstance(home, ModuleType) else home
+    optional = {
+        "reserve": reserve,
+        "slot_value": slot_value,
+        "difference": difference,
+        "upper_bound": upper_bound,
+        "EXACT": EXACT,
+    }
+    bindings = {**optional, **{name: found[name] for name in KERNEL_NAMES if name in found}, **more}
+    missing = [name for name in KERNEL_NAMES if name not in bindings]
+    if missing:
+        raise ModelError(f"a kernel set needs {', '.join(missing)} (see bcfw.passes.contract)")
+    return KernelSet(bindings, **options)

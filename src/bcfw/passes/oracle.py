@@ -1,0 +1,81 @@
+"""The max oracle at one block: its answer, the block's gap, the direction to the answer, what is proved about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bcfw.passes.contract import (
+    EXACT,
+    add_average,
+    add_labeling,
+    argmax,
+    end_direction,
+    load_truth,
+    scores,
+    slope,
+    start_direction,
+    truth_value,
+    upper_bound,
+)
+
+#: Relative tolerance: a block gap more negative than this is not rounding; the oracle was not maximal.
+ROUNDING = 1e-9
+
+
+def direction_from_average(data: Any, i: int, mu: Any, work: Any) -> None:
+    """Make ``d = z(y) - mu_i``, from the block's average to the current labeling, the current direction."""
+    start_direction(data, i, work)
+    add_average(data, i, -1.0, mu, work)
+    add_labeling(data, i, 1.0, work)
+    end_direction(data, i, work)
+
+
+def call_oracle(data: Any, i: int, w: np.ndarray, work: Any) -> float:
+    """Call the max oracle on the scores; its output becomes the current labeling, ``max_y H_i(y; w)`` is returned.
+
+    The truth counts as a possible output even where the oracle cannot return it: ``H_i(y_i; w) = 0``.
+    """
+    hinge = argmax(data, i, w, work) - truth_value(data, i, w, work)
+    if hinge < 0.0:
+        load_truth(data, i, work)
+        hinge = 0.0
+    return hinge
+
+
+def oracle_and_direction(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> tuple[float, bool]:
+    """Call the max oracle; leave its output y*, the direction ``d = z(y*) - mu_i`` and the block gap ``c_i theta_i'd``.
+
+    Returns
+    -------
+    float
+        The structured hinge loss ``max_y H_i(y; w)``.
+    bool
+        Whether the oracle is maximal. If not, the block's average has a larger value than the oracle's output, beyond
+        rounding, or a value is NaN.
+    """
+    scores(data, i, w, 1.0, work)
+    hinge = call_oracle(data, i, w, work)
+    direction_from_average(data, i, state.mu, work)
+    slope_i = slope(data, i, w, work)
+    if not EXACT and slope_i < 0.0:  # the average is better than what the heuristic found
+        hinge -= slope_i
+        slope_i = 0.0
+    state.gap[i] = state.c[i] * slope_i
+    return hinge, is_maximal(hinge, hinge - slope_i)
+
+
+def hinge_upper_bound(data: Any, i: int, w: np.ndarray, hinge: float, work: Any) -> float:
+    """At least ``max_y H_i(y; w)``: the hinge itself, or what the model of a heuristic oracle proves.
+
+    Comes after :func:`call_oracle`.
+    """
+    if EXACT:
+        return hinge
+    return upper_bound(data, i, w, work) - truth_value(data, i, w, work)
+
+
+def is_maximal(hinge: float, average: float) -> bool:
+    """Whether the oracle's value is at least that of the block's average, up to rounding (NaN is not)."""
+    return hinge - average >= -ROUNDING * (1.0 + abs(hinge) + abs(average))

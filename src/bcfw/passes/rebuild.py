@@ -1,0 +1,140 @@
+"""Passes over the blocks' averages and stores without the oracle: w and losses rebuilt, mass folded or shrunk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bcfw.passes.contract import Data, Work, advance, apply, load_truth, reserve, scores, slope
+from bcfw.passes.oracle import direction_from_average
+from bcfw.passes.store import average_value, blend_direction, corner_values, fold
+from bcfw.records import NEEDS_ROOM, STOP, State, Store
+
+
+def rebuild_pass(
+    data_fields: Any, work_fields: Any, state_fields: Any, lam: float, blocks: np.ndarray, out: np.ndarray
+) -> None:
+    """Template: ``out += sum_i c_i/lam B_i (z(y_i) - mu_i)``, which is v (w without bounds)."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    for j in range(blocks.shape[0]):
+        i = blocks[j]
+        load_truth(data, i, work)
+        direction_from_average(data, i, state.mu, work)
+        apply(data, i, state.c[i] / lam, work, out)
+
+
+def store_rebuild_pass(
+    data_fields: Any,
+    work_fields: Any,
+    state_fields: Any,
+    lam: float,
+    blocks: np.ndarray,
+    out: np.ndarray,
+    store_fields: Any,
+) -> None:
+    """Template: ``out += sum_i c_i/lam B_i (z(y_i) - rest_i mu_i - sum_s alpha_is z(y_is))``, the same with a store."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    store = Store(*store_fields)
+    for j in range(blocks.shape[0]):
+        i = blocks[j]
+        blend_direction(data, i, 0, 1.0, state, store, work)  # slot 0 is the truth
+        apply(data, i, state.c[i] / lam, work, out)
+
+
+def loss_pass(data_fields: Any, work_fields: Any, state_fields: Any, w: np.ndarray, out: np.ndarray) -> None:
+    """Template: ``out[i] = l_i'(mu_i - z(y_i))``, the averaged loss of every block; ``w`` must be zero."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    for i in range(out.shape[0]):
+        scores(data, i, w, 1.0, work)
+        load_truth(data, i, work)
+        direction_from_average(data, i, state.mu, work)
+        out[i] = -slope(data, i, w, work)
+
+
+def fold_pass(
+    data_fields: Any,
+    work_fields: Any,
+    state_fields: Any,
+    tally: np.ndarray,
+    first: int,
+    blocks: np.ndarray,
+    store_fields: Any,
+) -> int:
+    """Template: fold the mass of every labeling into the rest; returns how many blocks are done."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    store = Store(*store_fields)
+    for j in range(first, blocks.shape[0]):
+        i = blocks[j]
+        for s in range(store.size[i]):
+            if store.alpha[i, s] > 0.0 and not fold(data, i, s, state, store, work):
+                tally[STOP] = NEEDS_ROOM
+                return j
+    return blocks.shape[0]
+
+
+def shrink_pass(
+    data_fields: Any,
+    work_fields: Any,
+    state_fields: Any,
+    tally: np.ndarray,
+    first: int,
+    blocks: np.ndarray,
+    rho: float,
+) -> int:
+    """Template: multiply the mass of all outputs but the truth by ``rho``, at the same w (gaps-2016, Alg. 7).
+
+    ``mu_i <- rho mu_i + (1 - rho) z(y_i)``, ``ell_i <- rho ell_i`` and, with
+    ``delta_i = ell_i - lam <w, v_i> = c_i sum_y alpha_i(y) H_i(y; w)``, ``g_i <- g_i + (1 - rho) delta_i``. Returns how
+    many blocks are done.
+    """
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    for j in range(first, blocks.shape[0]):
+        i = blocks[j]
+        scores(data, i, state.w, 1.0, work)
+        load_truth(data, i, work)
+        direction_from_average(data, i, state.mu, work)
+        if not reserve(data, i, state.mu, work):
+            tally[STOP] = NEEDS_ROOM
+            return j
+        delta = -state.c[i] * slope(data, i, state.w, work)
+        advance(data, i, 1.0 - rho, work, state.mu)
+        state.ell[i] *= rho
+        state.gap[i] += (1.0 - rho) * delta
+    return blocks.shape[0]
+
+
+def store_shrink_pass(
+    data_fields: Any,
+    work_fields: Any,
+    state_fields: Any,
+    blocks: np.ndarray,
+    rho: float,
+    store_fields: Any,
+    value: np.ndarray,
+) -> None:
+    """Template: the same with a store, whose slot 0, the truth, takes the mass; averages in the rest stay."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    store = Store(*store_fields)
+    for j in range(blocks.shape[0]):
+        i = blocks[j]
+        value_rest = corner_values(data, i, state.w, True, state, store, work, value)
+        delta = state.c[i] * average_value(i, store, value, value_rest)
+        store.rest[i] *= rho
+        for s in range(store.size[i]):
+            store.alpha[i, s] *= rho
+        store.alpha[i, 0] += 1.0 - rho
+        state.ell[i] *= rho
+        state.gap[i] += (1.0 - rho) * delta

@@ -1,0 +1,267 @@
+"""Steps of a block whose mass is on stored labelings: Frank-Wolfe, pairwise and away (gaps-2016, Alg. 3 and 4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bcfw.kernels import not_inlined
+from bcfw.passes.contract import advance, difference, end_direction, load_labeling, reserve, sqnorm, start_direction
+from bcfw.passes.oracle import direction_from_average
+from bcfw.passes.steps import best_step, gain_of_step, line_search, move, read_box_direction
+from bcfw.passes.store import add_block, average_value, blend_direction
+from bcfw.records import AWAY, BEST, FW, MOST_GAIN
+
+#: The rest of a block, where a slot is expected.
+REST = -1
+
+
+@not_inlined
+def take_step(
+    data: Any,
+    i: int,
+    best: int,
+    value_rest: float,
+    state: Any,
+    store: Any,
+    work: Any,
+    rule: Any,
+    plan: Any,
+    tally: np.ndarray,
+    value: np.ndarray,
+) -> bool:
+    """A step towards slot ``best`` of the kind that ``plan`` names; False if the averages need more room first."""
+    average = average_value(i, store, value, value_rest)
+    if plan.step == FW:
+        return fw_step(data, i, best, value[best] - average, state, store, work, rule, tally)
+    away = worst_slot(i, value_rest, store, value)
+    if plan.away_corner == MOST_GAIN:
+        away = most_gaining_slot(data, i, best, value_rest, state, store, work, rule, value)
+    worst = value_rest if away == REST else value[away]
+    if plan.step == AWAY and value[best] - average < average - worst:  # Alg. 4, line 12
+        away_step(data, i, away, average - worst, state, store, work, rule, tally)
+        return True
+    blend = plan.step == AWAY
+    if plan.step == BEST:
+        pair = gain_of_pairwise(data, i, best, away, value[best] - worst, state, store, work, rule)
+        whole = gain_of_fw(data, i, best, value[best] - average, state, store, work, rule)
+        blend = whole > pair
+    if blend:
+        blend_step(data, i, best, value[best] - average, state, store, work, rule, tally)
+    else:
+        pairwise_step(data, i, best, away, value[best] - worst, state, store, work, rule, tally)
+    return True
+
+
+@not_inlined
+def pairwise_from_worst(
+    data: Any,
+    i: int,
+    best: int,
+    value_rest: float,
+    state: Any,
+    store: Any,
+    work: Any,
+    rule: Any,
+    plan: Any,
+    tally: np.ndarray,
+    value: np.ndarray,
+) -> bool:
+    """In place of :func:`take_step`: the pairwise step from the active corner of the smallest value to ``best``."""
+    away = worst_slot(i, value_rest, store, value)
+    worst = value_rest if away == REST else value[away]
+    pairwise_step(data, i, best, away, value[best] - worst, state, store, work, rule, tally)
+    return True
+
+
+def worst_slot(i: int, value_rest: float, store: Any, value: np.ndarray) -> int:
+    """The active corner of the smallest value."""
+    worst = REST
+    least = value_rest if store.rest[i] > 0.0 else np.inf
+    for s in range(store.size[i]):
+        if store.alpha[i, s] > 0.0 and value[s] < least:
+            least = value[s]
+            worst = s
+    return worst
+
+
+def mass_of(i: int, store: Any, slot: int) -> float:
+    return store.rest[i] if slot == REST else store.alpha[i, slot]
+
+
+@not_inlined
+def most_gaining_slot(
+    data: Any, i: int, best: int, value_rest: float, state: Any, store: Any, work: Any, rule: Any, value: np.ndarray
+) -> int:
+    """The active corner whose pairwise step gains most (the choice of FASOLE)."""
+    chosen = REST
+    most = -np.inf
+    if store.rest[i] > 0.0:
+        most = gain_of_pairwise(data, i, best, REST, value[best] - value_rest, state, store, work, rule)
+    for s in range(store.size[i]):
+        if store.alpha[i, s] > 0.0:
+            gain = gain_of_pairwise(data, i, best, s, value[best] - value[s], state, store, work, rule)
+            if gain > most:
+                most = gain
+                chosen = s
+    return chosen
+
+
+def gain_of_pairwise(
+    data: Any, i: int, best: int, away: int, rise: float, state: Any, store: Any, work: Any, rule: Any
+) -> float:
+    """Dual gain of the pairwise step from ``away`` to ``best``, whose values differ by ``rise``."""
+    pair_direction(data, i, best, away, state, store, work)
+    return gain_along(data, i, rise, mass_of(i, store, away), state, work, rule)
+
+
+def gain_of_fw(data: Any, i: int, best: int, rise: float, state: Any, store: Any, work: Any, rule: Any) -> float:
+    """Dual gain of the Frank-Wolfe step to ``best``."""
+    blend_direction(data, i, best, 1.0, state, store, work)
+    return gain_along(data, i, rise, 1.0, state, work, rule)
+
+
+@not_inlined
+def gain_along(data: Any, i: int, rise: float, gamma_max: float, state: Any, work: Any, rule: Any) -> float:
+    """Dual gain of the best step in [0, gamma_max] along the current direction, whose slope is ``rise``."""
+    gap = state.c[i] * rise
+    curvature = state.c[i] * state.c[i] / rule.lam * sqnorm(data, i, work)
+    free = read_box_direction(data, i, curvature, state, work, rule)
+    return gain_of_step(best_step(gap, curvature, free, gamma_max, rule), gap, free, rule)
+
+
+@not_inlined
+def pair_direction(data: Any, i: int, best: int, away: int, state: Any, store: Any, work: Any) -> None:
+    """``d = z(best) - z(away)``."""
+    if away == REST:
+        load_labeling(data, i, best, store.labels, work)
+        direction_from_average(data, i, state.mu, work)
+    else:
+        difference(data, i, best, away, store.labels, work)
+
+
+@not_inlined
+def shared_line_search(
+    data: Any, i: int, gap: float, gamma_max: float, state: Any, work: Any, rule: Any, tally: np.ndarray
+) -> float:
+    """The line search, compiled once for all kinds of steps."""
+    return line_search(data, i, gap, gamma_max, state, work, rule, tally)
+
+
+@not_inlined
+def shared_move(
+    data: Any, i: int, gamma: float, change: float, state: Any, work: Any, rule: Any, tally: np.ndarray
+) -> None:
+    """The move of w and ell, compiled once for all kinds of steps."""
+    move(data, i, gamma, change, state, work, rule, tally)
+
+
+@not_inlined
+def fw_step(
+    data: Any, i: int, best: int, rise: float, state: Any, store: Any, work: Any, rule: Any, tally: np.ndarray
+) -> bool:
+    """Frank-Wolfe step of a block whose whole mass is in the rest; False if that needs more room."""
+    load_labeling(data, i, best, store.labels, work)
+    direction_from_average(data, i, state.mu, work)
+    if not reserve(data, i, state.mu, work):
+        return False
+    gamma = shared_line_search(data, i, state.c[i] * rise, 1.0, state, work, rule, tally)
+    change = gamma * (state.c[i] * store.loss[i, best] - state.ell[i])
+    if gamma > 0.0:
+        advance(data, i, gamma, work, state.mu)
+        store.rest_loss[i] += gamma * (store.loss[i, best] - store.rest_loss[i])
+    shared_move(data, i, gamma, change, state, work, rule, tally)
+    return True
+
+
+@not_inlined
+def pairwise_step(
+    data: Any,
+    i: int,
+    best: int,
+    away: int,
+    rise: float,
+    state: Any,
+    store: Any,
+    work: Any,
+    rule: Any,
+    tally: np.ndarray,
+) -> None:
+    """Move mass from ``away`` to ``best`` (gaps-2016, Alg. 3)."""
+    gamma = 0.0
+    loss_away = store.rest_loss[i] if away == REST else store.loss[i, away]
+    if best != away and rise > 0.0:
+        pair_direction(data, i, best, away, state, store, work)  # line 10
+        held = mass_of(i, store, away)
+        gamma = shared_line_search(data, i, state.c[i] * rise, held, state, work, rule, tally)  # line 11
+        remaining = 0.0 if gamma >= held else held - gamma  # lines 17 to 21
+        if away == REST:
+            store.rest[i] = remaining
+        else:
+            store.alpha[i, away] = remaining
+        store.alpha[i, best] += gamma
+    change = gamma * state.c[i] * (store.loss[i, best] - loss_away)
+    shared_move(data, i, gamma, change, state, work, rule, tally)  # lines 12 to 15
+
+
+@not_inlined
+def blend_step(
+    data: Any, i: int, best: int, rise: float, state: Any, store: Any, work: Any, rule: Any, tally: np.ndarray
+) -> None:
+    """Frank-Wolfe step of a block whose mass is on labelings: all mass shrinks, ``best`` gains (Alg. 4, line 13)."""
+    blend_direction(data, i, best, 1.0, state, store, work)
+    gamma = shared_line_search(data, i, state.c[i] * rise, 1.0, state, work, rule, tally)
+    if gamma > 0.0:  # lines 14 to 17
+        for s in range(store.size[i]):
+            store.alpha[i, s] *= 1.0 - gamma
+        store.rest[i] *= 1.0 - gamma
+        store.alpha[i, best] += gamma
+    change = gamma * (state.c[i] * store.loss[i, best] - state.ell[i])
+    shared_move(data, i, gamma, change, state, work, rule, tally)
+
+
+@not_inlined
+def away_step(
+    data: Any, i: int, away: int, rise: float, state: Any, store: Any, work: Any, rule: Any, tally: np.ndarray
+) -> None:
+    """Move away from an active corner (gaps-2016, Alg. 4, lines 19 to 27): its mass shrinks, all other mass grows."""
+    held = mass_of(i, store, away)
+    gamma = 0.0
+    loss_away = store.rest_loss[i] if away == REST else store.loss[i, away]
+    if held < 1.0:
+        if away == REST:
+            rest_away_direction(data, i, state, store, work)
+        else:
+            blend_direction(data, i, away, -1.0, state, store, work)
+        gamma_max = held / (1.0 - held)
+        gamma = shared_line_search(data, i, state.c[i] * rise, gamma_max, state, work, rule, tally)
+        for s in range(store.size[i]):
+            store.alpha[i, s] *= 1.0 + gamma
+        store.rest[i] *= 1.0 + gamma
+        remaining = 0.0 if gamma >= gamma_max else max(0.0, held * (1.0 + gamma) - gamma)
+        if away == REST:
+            store.rest[i] = remaining
+        else:
+            store.alpha[i, away] = remaining
+        normalise(i, store)
+    change = gamma * (state.ell[i] - state.c[i] * loss_away)
+    shared_move(data, i, gamma, change, state, work, rule, tally)
+
+
+def normalise(i: int, store: Any) -> None:
+    """Make the block's mass sum to one again: every away step multiplies the error of the sum by 1 + gamma."""
+    total = store.rest[i]
+    for s in range(store.size[i]):
+        total += store.alpha[i, s]
+    store.rest[i] /= total
+    for s in range(store.size[i]):
+        store.alpha[i, s] /= total
+
+
+@not_inlined
+def rest_away_direction(data: Any, i: int, state: Any, store: Any, work: Any) -> None:
+    """``d = average of the block - mu_i``."""
+    start_direction(data, i, work)
+    add_block(data, i, 1.0, -1.0, state, store, work)
+    end_direction(data, i, work)

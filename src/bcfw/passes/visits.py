@@ -1,0 +1,63 @@
+"""Template of the pass that visits blocks whose mass is in the averages: a certificate, or Frank-Wolfe steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bcfw.passes.contract import Data, Work, advance, loss, reserve
+from bcfw.passes.oracle import hinge_upper_bound, oracle_and_direction
+from bcfw.passes.selection import next_block, note_gap
+from bcfw.passes.steps import line_search, move
+from bcfw.records import BLOCK, CALLS, CERTIFY, NEEDS_ROOM, NOT_MAXIMAL, STOP, State, StepRule, Visits
+
+
+def block_pass(
+    data_fields: Any,
+    work_fields: Any,
+    state_fields: Any,
+    tally: np.ndarray,
+    first: int,
+    visits_fields: Any,
+    rule_fields: Any,
+    mode: int,
+    hinges: np.ndarray,
+) -> int:
+    """Template: visit blocks with one call of the oracle each (gaps-2016, Alg. 2; bcfw-2013, Alg. 4).
+
+    In mode ``CERTIFY`` a visit only writes the block's structured hinge loss and an upper bound of it to ``hinges``
+    (2, n), and the block's gap. In mode ``STEP`` it takes one Frank-Wolfe step.
+
+    Returns
+    -------
+    int
+        How many visits are done; ``tally[STOP]`` says why not all, ``tally[BLOCK]`` at which block it stopped.
+    """
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    visits = Visits(*visits_fields)
+    rule = StepRule(*rule_fields)
+    for j in range(first, visits.n_visits):
+        i = next_block(visits, j)  # line 4
+        tally[BLOCK] = i
+        hinge, maximal = oracle_and_direction(data, i, state.w, state, work)  # lines 5 to 8
+        if not maximal:
+            tally[STOP] = NOT_MAXIMAL
+            return j
+        if mode == CERTIFY:  # lines 15 to 20
+            hinges[0, i] = hinge
+            hinges[1, i] = hinge_upper_bound(data, i, state.w, hinge, work)
+            continue
+        if not reserve(data, i, state.mu, work):
+            tally[STOP] = NEEDS_ROOM
+            return j
+        tally[CALLS] += 1.0
+        note_gap(visits, i, state.gap[i])
+        gamma = line_search(data, i, state.gap[i], 1.0, state, work, rule, tally)  # line 9
+        change = gamma * (state.c[i] * loss(data, i, work) - state.ell[i])
+        if gamma > 0.0:
+            advance(data, i, gamma, work, state.mu)  # line 10, as averaged parts
+        move(data, i, gamma, change, state, work, rule, tally)  # lines 11 to 13
+    return visits.n_visits

@@ -1,0 +1,109 @@
+"""What training returns, and how it is made out of a solver's outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bcfw.dual import Certificate, DualProblem, snapshots
+from bcfw.inputs.examples import by_position
+from bcfw.models.hooks import hook
+from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.run import SolverRun
+
+
+@dataclass
+class Result:
+    """What training returns.
+
+    Attributes
+    ----------
+    w : (d,) array
+        The weights (the averaged ones when the solver averages).
+    primal, dual, gap : float
+        ``P(w)``, ``D(alpha)`` and their difference, recomputed at the returned weights by a full oracle pass.
+    certified : bool
+        Whether ``gap`` is a proven bound on ``P(w) - P*``. If not, the oracle is a heuristic and "converged" means that
+        the gap is estimated to be small enough.
+    status : str
+        "converged", "max_passes", "max_seconds", "stopped", "interrupted" or "stalled".
+    lam, n_passes, n_oracle_calls, seconds
+        The regularisation, exact-oracle steps divided by n, all oracle calls including certificates, wall-clock time.
+    history : dict of arrays
+        passes, seconds, primal, dual, gap, oracle_calls: one row at the start, one per certificate, one at exit.
+    solver, model
+        The solver that ran, and the bound copy of the model.
+    last : Result or None
+        With averaging: the last iterate with its own certificate.
+    snapshot : dict
+        The dual state as plain arrays, which ``warm_start`` reads.
+    """
+
+    w: np.ndarray
+    primal: float
+    dual: float
+    gap: float
+    certified: bool
+    status: str
+    lam: float
+    n_passes: float
+    n_oracle_calls: int
+    seconds: float
+    history: dict[str, np.ndarray] = field(repr=False)
+    solver: Any
+    model: Any
+    last: Result | None = field(default=None, repr=False)
+    snapshot: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def predict(self, X: Any) -> Any:
+        """Decode new inputs with the learned weights."""
+        return hook(self.model, "predict")(self.w, by_position(X))
+
+    def summary(self) -> str:
+        """One line on the run."""
+        proof = "certified" if self.certified else "not certified"
+        return (
+            f"{self.status} after {self.n_passes:g} passes and {self.seconds:.2f} s: primal {self.primal:.6g}, "
+            f"dual {self.dual:.6g}, gap {self.gap:.3g} ({proof})"
+        )
+
+
+def make_result(
+    outcome: Outcome, problem: DualProblem, run: SolverRun, solver: Solver, snapshot: dict[str, Any] | None = None
+) -> Result:
+    """The result of an outcome; its last iterate, if that is another point, shares the snapshot."""
+    certificate, certified = outcome.certificate.proven(run.gap_target)
+    history = run.history()
+    if certificate is not outcome.certificate:  # the last row of the history is that of the returned point
+        history["primal"][-1], history["gap"][-1] = certificate.primal, certificate.gap
+    snapshot = snapshots.take(problem) if snapshot is None else snapshot
+    return Result(
+        w=outcome.w,
+        primal=certificate.primal,
+        dual=certificate.dual,
+        gap=certificate.gap,
+        certified=certified,
+        status=run.status or "max_passes",
+        lam=problem.lam,
+        n_passes=outcome.passes,
+        n_oracle_calls=problem.oracle_calls,
+        seconds=run.seconds,
+        history=history,
+        solver=outcome.solver or solver,
+        model=problem.form.model,
+        last=None if outcome.last is None else make_result(outcome.last, problem, run, solver, snapshot),
+        snapshot=snapshot,
+    )
+
+
+def partial_result(problem: DualProblem, run: SolverRun, solver: Solver) -> Result | None:
+    """What had been reached when an oracle failed: the weights without a certificate of their own."""
+    if not run.rows:
+        return None
+    nan, passes = float("nan"), max(run.rows[-1]["passes"], run.calls / len(problem.blocks))
+    outcome = Outcome(run.point(), Certificate(nan, problem.dual_value(), nan, nan), passes)
+    result = make_result(outcome, problem, run, solver)
+    result.certified, result.status = False, "interrupted"
+    return result

@@ -1,0 +1,205 @@
+"""What the solvers of the BCFW family share: passes in short calls, averages, certificates and the point to return."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from bcfw.dual import Certificate, DualProblem
+from bcfw.dual.certify import certify_dual_point, certify_state, certify_weights
+from bcfw.records import (
+    AVERAGED_STEPS,
+    CACHE_FIRST,
+    CALLS,
+    EXACT_SIZE,
+    GAIN,
+    IN_ORDER,
+    ORACLE,
+    STORE_ONLY,
+    TRACK_SIZE,
+    StorePlan,
+    Visits,
+)
+from bcfw.selection import SAMPLINGS, Sampling
+from bcfw.solvers.base import Outcome
+from bcfw.solvers.run import SolverRun
+
+#: A pass is cut into compiled calls of about this many seconds, so that limits and Ctrl-C are honoured soon.
+CALL_SECONDS = 0.1
+
+#: A full exact pass that gains less than this fraction of P(0) cannot make progress in floating point.
+STALL = 1e-15
+
+
+class PassRunner:
+    """Makes the passes of a run over a problem: counts oracle calls, takes certificates, knows the point to return.
+
+    Parameters
+    ----------
+    problem : DualProblem, with or without an open store
+    run : SolverRun
+    tracks : int
+        Averages to keep: 0, 1, or 2 when passes over the store alone have one of their own.
+    size : int
+        Step size: ``EXACT_SIZE``, ``DECAY_SIZE`` or ``SHORT_SIZE``.
+    by_gap : bool
+        Whether blocks are drawn by their gaps, which certificates must then refresh.
+    """
+
+    def __init__(
+        self,
+        problem: DualProblem,
+        run: SolverRun,
+        tracks: int = 0,
+        size: int = EXACT_SIZE,
+        by_gap: bool = False,
+    ) -> None:
+        self.problem = problem
+        self.run = run
+        self.rule = problem.rule(size, tracks)
+        problem.tally[AVERAGED_STEPS:] = 0.0
+        self.by_gap = by_gap
+        self.chunks = {ORACLE: 1, CACHE_FIRST: 1, STORE_ONLY: 1}
+        run.point = self.weights
+        #: Visits and seconds of the compiled calls of the last pass.
+        self.timings: list[tuple[int, float]] = []
+        self.certificate: Certificate | None = None
+        self.last_gap = run.value_at_zero
+        self._visited = False
+
+    @property
+    def done(self) -> float:
+        """Oracle calls of steps, divided by the number of blocks."""
+        return self.run.calls / len(self.problem.blocks)
+
+    @property
+    def effort(self) -> float:
+        """What ``max_passes`` limits: passes; with a cache, 20 visits count at least as one oracle call.
+
+        So a run whose visits all hit the cache still ends.
+        """
+        return max(self.run.calls, self.run.cached_visits / 20) / len(self.problem.blocks)
+
+    def one_pass(
+        self, sampling: Sampling, rng: np.random.Generator, plan: StorePlan | None = None, track: int = 0
+    ) -> float:
+        """As many visits as there are blocks, in calls of about CALL_SECONDS; returns the dual gain."""
+        problem, run = self.problem, self.run
+        # Before the first pass all gaps count as infinite: every block is visited once.
+        visits = sampling.visits(rng, problem.blocks, problem.state.gap if self._visited else None)
+        self._visited = True
+        problem.tally[GAIN] = 0.0
+        problem.point = None
+        self.certificate = None
+        self.timings = []
+        source = ORACLE if plan is None else plan.source
+        position = 0
+        while position < visits.n_visits and run.status is None:
+            allowed = np.ceil(run.limit * len(problem.blocks)) - run.calls
+            part = some_visits(visits, position, int(min(self.chunks[source], max(1, allowed))))
+            self._visit(part, plan, track)
+            position += part.n_visits
+            run.cached_visits += part.n_visits * int(source == CACHE_FIRST)
+            run.store_visits += part.n_visits * int(source == STORE_ONLY)
+            if position < visits.n_visits:
+                run.check_limits(self.effort)
+        return float(problem.tally[GAIN])
+
+    def _visit(self, part: Visits, plan: StorePlan | None, track: int) -> None:
+        """One compiled call; the next of its kind is longer or shorter, so that it takes about CALL_SECONDS."""
+        problem, source = self.problem, ORACLE if plan is None else plan.source
+        problem.tally[CALLS] = 0.0
+        before = time.perf_counter()
+        try:
+            problem.visit(part, self.rule._replace(track=track), plan)
+        finally:
+            self.run.calls += int(problem.tally[CALLS])
+            problem.oracle_calls += int(problem.tally[CALLS])
+        taken = time.perf_counter() - before
+        if taken < CALL_SECONDS / 2:
+            self.chunks[source] = min(2 * self.chunks[source], len(problem.blocks))
+        elif taken > 2 * CALL_SECONDS:
+            self.chunks[source] = max(1, self.chunks[source] // 2)
+        self.timings.append((part.n_visits, taken))
+
+    def check_stall(self, gain: float, sampling: Sampling, exact: StorePlan | None) -> None:
+        """After a pass that gained nothing: ask the oracle about every block; if that gains nothing, it is the end."""
+        self.run.check_limits(self.effort)
+        least = STALL * self.run.value_at_zero
+        # An average still approaches iterates that no longer move.
+        if self.run.status is not None or gain >= least or len(self.rule.averages):
+            return
+        if sampling.visits_all and exact is None:
+            stalled = True
+        else:
+            point = self.problem.point
+            stalled = self.one_pass(SAMPLINGS["cyclic"], np.random.default_rng(0), exact) < least
+            if not stalled or self.run.status is not None:
+                self.problem.point = point
+        if self.run.status is None and stalled:
+            self.certify()
+            self.run.status = self.run.status or "stalled"
+
+    def averaged(self, track: int) -> tuple[np.ndarray, float] | None:
+        """The weighted average of a track's iterates, as v and ell; None before its first step."""
+        v, ell, tally = self.problem.v, self.problem.ell, self.problem.tally
+        place = AVERAGED_STEPS + track * TRACK_SIZE
+        s = tally[place]
+        if s == 0:
+            return None
+        share = 2.0 / (s * (s + 1.0))
+        return v - share * self.rule.averages[track], float(ell - share * tally[place + 1])
+
+    def average(self) -> tuple[np.ndarray, float] | None:
+        """The average to return, as v and ell: of one track, or the best mixture of two; None without any."""
+        found = [self.averaged(track) for track in range(len(self.rule.averages))]
+        points = [one for one in found if one is not None]
+        if len(points) < 2:
+            return points[0] if points else None
+        (v1, ell1), (v2, ell2) = points
+        direction = v2 - v1
+        lam, w1 = self.problem.lam, self.problem.clip(v1)
+        slope = ell2 - ell1 - lam * float(w1 @ direction)
+        t = self.problem.best_step(v1, direction, slope)
+        return v1 + t * direction, ell1 + t * (ell2 - ell1)
+
+    def weights(self) -> np.ndarray:
+        """The weights to return: the current ones, those of the average, or others."""
+        if self.problem.point is not None:
+            return self.problem.point.copy()
+        average = self.average()
+        return np.array(self.problem.state.w if average is None else self.problem.clip(average[0]))
+
+    def certify(self) -> None:
+        """Take a certificate at the point to return and record it."""
+        problem, average = self.problem, self.average()
+        if problem.point is not None:
+            self.certificate = certify_weights(problem, problem.point)
+        else:
+            self.certificate = certify_state(problem) if average is None else certify_dual_point(problem, *average)
+        if self.by_gap and (average is not None or problem.point is not None):
+            certify_state(problem)  # stale gaps of the iterate itself would mislead the draws for ever
+        self.last_gap = self.certificate.gap
+        self.run.record_certificate(problem, self.done, self.certificate)
+
+    def finish(self) -> Outcome:
+        """Certify the returned point unless the latest certificate is already taken there."""
+        if self.certificate is None:
+            self.certify()
+        assert self.certificate is not None
+        outcome = Outcome(self.weights(), self.certificate, self.done)
+        if len(self.rule.averages):
+            last = Outcome(self.problem.state.w.copy(), certify_state(self.problem), self.done)
+            outcome = outcome._replace(last=last)
+            self.problem.point = outcome.w.copy()
+        return outcome
+
+
+def some_visits(visits: Visits, start: int, most: int) -> Visits:
+    """At most so many of the visits, from ``start`` on."""
+    count = min(most, visits.n_visits - start)
+    chosen = slice(start, start + count)
+    if visits.kind == IN_ORDER:
+        return visits._replace(n_visits=count, order=visits.order[chosen])
+    return visits._replace(n_visits=count, draws=visits.draws[chosen])

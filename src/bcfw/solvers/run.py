@@ -1,0 +1,75 @@
+"""A run of a solver: what callbacks see of it, what it counts, and the rows of its history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bcfw.dual import Certificate, DualProblem
+from bcfw.run import Info, Run
+
+
+@dataclass(frozen=True)
+class PassInfo(Info):
+    """What a callback of :func:`bcfw.train` sees after each pass; return True from it to stop.
+
+    ``primal``, ``dual`` and ``gap`` are those of the latest certificate; ``w`` is a copy of the current weights.
+    """
+
+    @property
+    def n_passes(self) -> float:
+        """Passes over the data so far."""
+        return self.done
+
+    @property
+    def primal(self) -> float:
+        """Objective of the weights at the latest certificate."""
+        return self.latest["primal"]
+
+    @property
+    def dual(self) -> float:
+        """Proven lower bound of the optimum at the latest certificate."""
+        return self.latest["dual"]
+
+    @property
+    def w(self) -> np.ndarray:
+        """Copy of the current weights."""
+        return self.point()  # type: ignore[no-any-return]
+
+    @property
+    def shown(self) -> dict[str, float]:
+        return {"primal": self.primal, "dual": self.dual}
+
+
+class SolverRun(Run):
+    """A :class:`bcfw.run.Run` that counts oracle calls and visits.
+
+    Attributes
+    ----------
+    value_at_zero : P(0) of the problem, the unit of tolerances
+    calls : oracle calls of steps
+    cached_visits : visits that may have used the cache instead of the oracle
+    store_visits : visits to the store alone
+    """
+
+    def __init__(self, problem: DualProblem, tol: float, max_passes: float, **options: Any) -> None:
+        super().__init__(0.0, max_passes, **{"unit": "passes", "info": PassInfo, **options})
+        self.value_at_zero = problem.value_at_zero()
+        self.gap_target = tol * self.value_at_zero
+        self.calls = 0
+        self.cached_visits = 0
+        self.store_visits = 0
+
+    def record_certificate(self, problem: DualProblem, passes: float, certificate: Certificate) -> None:
+        """Add a row to the history."""
+        store = problem.store
+        self.record(
+            certificate.reaches(self.gap_target),
+            passes=passes,
+            oracle_calls=problem.oracle_calls,
+            store_passes=self.store_visits / len(problem.blocks),
+            labelings=0.0 if store is None else float(store.size[problem.blocks].mean()),
+            **certificate._asdict(),
+        )
