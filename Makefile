@@ -4,13 +4,24 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test lint format bench clean
+# The oldest and the newest release of numba that `make test-numba` tries, each in an environment of its own.
+NUMBA_RELEASES := 0.61.* 0.68.*
+
+.PHONY: demo test test-numba lint format bench clean
 
 demo: $(READY)
 	$(BIN)/bcfw demo
 
 test: lint
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+test-numba: pyproject.toml
+	set -e; for release in $(NUMBA_RELEASES); do \
+	  folder=$(VENV)-numba-$${release%.*}; \
+	  test -x $$folder/bin/python || $(PYTHON) -m venv $$folder; \
+	  $$folder/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]' "numba==$$release"; \
+	  $$folder/bin/python -m pytest -n auto --dist worksteal $(NUMBA_TESTS); \
+	done
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -32,5 +43,5 @@ $(READY): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(VENV)-numba-* .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from bcfw.kernels.guard import internals
 
 
-@contextlib.contextmanager
-def when_compiling(notice: Callable[[], None]) -> Iterator[None]:
-    """Call ``notice`` once, before the first function that is compiled in this context."""
-    from numba.core import event
-
-    class Listener(event.Listener):
-        told = False
-
-        def on_start(self, event: Any) -> None:
-            if not self.told:
-                self.told = True
-                notice()
-
-        def on_end(self, event: Any) -> None:
-            """Nothing to say."""
-
-    with event.install_listener("numba:compile", Listener()):
-        yield
+def when_compiling(notice: Callable[[], None]) -> AbstractContextManager[None]:
+    """Call ``notice`` once, before the first function that is compiled in this context, if numba can tell."""
+    tools = internals()
+    return contextlib.nullcontext() if tools is None else tools.when_compiling(notice)

@@ -7,7 +7,6 @@ reaches: the byte code of all functions, their constants, the fields of the reco
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import sys
@@ -17,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba.core import caching
 
 from bcfw.files import user_cache
-from bcfw.kernels.inner import needs_addresses
+from bcfw.kernels.guard import internals
 from bcfw.kernels.specialise import FASTMATH, global_names
 
 #: Modules whose functions are covered by a version number instead of a walk through their code.
@@ -105,63 +103,8 @@ class _Walk:
                 self.note(const)
 
 
-class _Locator(caching._CacheLocator):
-    """Places a function's cache file in our directory, under its fingerprint."""
-
-    def __init__(self, function: Any, directory: Path) -> None:
-        self._py_file = function.__code__.co_filename
-        self._directory = directory
-        self._stamp = fingerprint(function)
-
-    def get_cache_path(self) -> str:
-        return str(self._directory)
-
-    def get_source_stamp(self) -> str:
-        return self._stamp
-
-    def get_disambiguator(self) -> str:
-        return self._stamp[:20]
-
-
-class _Files(caching.CompileResultCacheImpl):
-    """Names and (de)serialises the cache files of one function."""
-
-    def __init__(self, function: types.FunctionType, directory: Path) -> None:
-        self._lineno = function.__code__.co_firstlineno
-        self._locator = _Locator(function, directory)
-        self._filename_base = self.get_filename_base(f"{function.__module__}.{function.__name__}", "")
-
-
-class _Cache(caching.FunctionCache):
-    """numba's per-function cache over our files."""
-
-    def __init__(self, function: types.FunctionType, directory: Path) -> None:
-        self._impl_class = lambda py_func: _Files(py_func, directory)  # type: ignore[assignment]
-        super().__init__(function)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """A file that cannot be read (cut short, or of another machine) counts as absent: it is compiled again."""
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Save what another process can use; an index that cannot be read is begun anew, a full disk is no error."""
-        if needs_addresses(data.library):
-            return
-        try:
-            super().save_overload(sig, data)
-        except Exception:
-            with contextlib.suppress(OSError):
-                self.flush()
-                super().save_overload(sig, data)
-
-
 def keep_on_disk(dispatcher: Any) -> None:
-    """Let a compiled function load from, and save to, the disk cache where a directory is writable."""
-    directory = cache_directory()
-    if directory is None or not hasattr(dispatcher, "py_func"):  # read-only machine, or numba disabled
-        return
-
-    dispatcher._cache = _Cache(dispatcher.py_func, directory)
+    """Let a compiled function load from, and save to, the disk cache, where that is possible."""
+    tools, directory = internals(), cache_directory()
+    if tools is not None and directory is not None and hasattr(dispatcher, "py_func"):  # else numba is disabled
+        tools.attach_cache(dispatcher, fingerprint(dispatcher.py_func), directory)

@@ -15,6 +15,8 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from bcfw.kernels.guard import internals
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Reductions may be reordered and fused (they vectorise); NaN and infinity keep their meaning.
@@ -140,17 +142,12 @@ class KernelSet:
     def _compile(self, function: types.FunctionType, from_python: bool, recursive: bool) -> Any:
         import numba
 
-        from bcfw.kernels.inner import InnerCompiler
-
         options: dict[str, Any] = {"nogil": True, "fastmath": set(FASTMATH), "error_model": "numpy"}
-        options["_nrt"] = self.allocates
-        if not from_python:
-            # Only compiled code calls it: no wrappers for Python, which take half the time to compile; and inlined,
-            # because a call copies every field of every record, unless it is marked.
-            inlined = function.__code__ not in _NOT_INLINED
-            options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inlined}
-            if not recursive:
-                options["pipeline_class"] = InnerCompiler
+        tools = internals()
+        if tools is not None and from_python:
+            options |= tools.entry_options(self.allocates)
+        elif tools is not None:
+            options |= tools.inner_options(self.allocates, function.__code__ not in _NOT_INLINED, recursive)
         decorate: Any = numba.njit(**options)
         return decorate(function)
 

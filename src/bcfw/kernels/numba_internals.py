@@ -1,0 +1,184 @@
+"""All that this package uses of numba beyond its documented interface; :mod:`bcfw.kernels.guard` decides whether.
+
+Functions that only compiled code calls
+    numba turns every function into machine code of its own, and then optimises it once more as a part of each function
+    that calls it. Python only ever calls the outermost one, the pass. Here all other functions are left unoptimised
+    until they are a part of the pass: that takes 40 % off the time to compile it, and the optimiser sees the whole pass
+    at once. Recursive functions cannot be compiled in this way: numba may call them by the addresses of their machine
+    code.
+
+References
+----------
+    Kernels that neither create arrays nor return views need no counting of references, which numba can leave out.
+The disk cache
+    numba's cache stamps only the file of the outermost function. Ours has a name and a stamp that the caller gives.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import binding, ir
+from numba.core import caching, event
+from numba.core.codegen import JITCodeLibrary, RuntimeLinker
+from numba.core.compiler import Compiler
+
+#: How numba names the variable that points to a function's environment: what its printing and raising need.
+_ENVIRONMENT = "_ZN08NumbaEnv"
+
+
+def _global_names(library: Any) -> list[str]:
+    return [variable.name for variable in library._final_module.global_variables]
+
+
+def needs_addresses(library: Any) -> bool:
+    """Whether the code calls functions by their addresses in this process, as numba does where they are recursive."""
+    return any(name.startswith(RuntimeLinker.PREFIX) for name in _global_names(library))
+
+
+class _Inner(JITCodeLibrary):
+    """The code of a function and of all that it calls, neither optimised nor turned into machine code."""
+
+    def _optimize_final_module(self) -> None:
+        """Do nothing: the pass that this function becomes a part of is optimised as a whole."""
+
+    def _finalize_final_module(self) -> None:
+        self._define_environments()
+        self._finalized = True
+
+    def _define_environments(self) -> None:
+        """Make room for the pointers to the environments, which numba is about to set."""
+        engine = self._codegen._engine
+        module = self._codegen._create_empty_module(self.name)
+        pointer = ir.IntType(8).as_pointer()
+        for name in _global_names(self):
+            if name.startswith(_ENVIRONMENT) and not engine.is_symbol_defined(name):
+                variable = ir.GlobalVariable(module, pointer, name)
+                variable.linkage, variable.initializer = "common", ir.Constant(pointer, None)
+        self._codegen._add_module(binding.parse_assembly(str(module)))
+
+
+class InnerCompiler(Compiler):
+    """numba's compiler, for ``njit(pipeline_class=...)``."""
+
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *more: Any) -> None:
+        if library is None:
+            library = _Inner(targetctx.codegen(), __name__)
+            library.enable_object_caching()
+        super().__init__(typingctx, targetctx, library, *more)
+
+
+def entry_options(allocates: bool) -> dict[str, Any]:
+    """Options of ``njit`` for a function that Python calls."""
+    return {"_nrt": allocates}
+
+
+def inner_options(allocates: bool, inlined: bool, recursive: bool) -> dict[str, Any]:
+    """Options of ``njit`` for a function that only compiled code calls.
+
+    Without wrappers for Python it compiles in half the time. A call copies every field of every record, so most
+    functions are inlined.
+    """
+    options = {"_nrt": allocates, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inlined}
+    return options if recursive else {**options, "pipeline_class": InnerCompiler}
+
+
+class _Locator(caching._CacheLocator):
+    """Places a function's cache file in our directory, under its fingerprint."""
+
+    def __init__(self, function: Any, stamp: str, directory: Path) -> None:
+        self._py_file = function.__code__.co_filename
+        self._directory = directory
+        self._stamp = stamp
+
+    def get_cache_path(self) -> str:
+        return str(self._directory)
+
+    def get_source_stamp(self) -> str:
+        return self._stamp
+
+    def get_disambiguator(self) -> str:
+        return self._stamp[:20]
+
+
+class _Files(caching.CompileResultCacheImpl):
+    """Names and (de)serialises the cache files of one function."""
+
+    def __init__(self, function: Any, stamp: str, directory: Path) -> None:
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _Locator(function, stamp, directory)
+        self._filename_base = self.get_filename_base(f"{function.__module__}.{function.__name__}", "")
+
+
+class _Cache(caching.FunctionCache):
+    """numba's per-function cache over our files."""
+
+    def __init__(self, function: Any, stamp: str, directory: Path) -> None:
+        self._impl_class = lambda py_func: _Files(py_func, stamp, directory)  # type: ignore[assignment]
+        super().__init__(function)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """A file that cannot be read (cut short, or of another machine) counts as absent: it is compiled again."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save what another process can use; an index that cannot be read is begun anew, a full disk is no error."""
+        if needs_addresses(data.library):
+            return
+        try:
+            super().save_overload(sig, data)
+        except Exception:
+            with contextlib.suppress(OSError):
+                self.flush()
+                super().save_overload(sig, data)
+
+
+def attach_cache(dispatcher: Any, stamp: str, directory: Path) -> None:
+    """Let a compiled function load from, and save to, files in ``directory`` that are named by its stamp."""
+    dispatcher._cache = _Cache(dispatcher.py_func, stamp, directory)
+
+
+@contextlib.contextmanager
+def when_compiling(notice: Callable[[], None]) -> Iterator[None]:
+    """Call ``notice`` once, before the first function that is compiled in this context."""
+
+    class Listener(event.Listener):
+        told = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.told:
+                self.told = True
+                notice()
+
+        def on_end(self, event: Any) -> None:
+            """Nothing to say."""
+
+    with event.install_listener("numba:compile", Listener()):
+        yield
+
+
+def check() -> None:
+    """Raise unless a small function that calls another one compiles by the options above and computes rightly."""
+    double = numba.njit(**inner_options(allocates=False, inlined=True, recursive=False))(_double)
+
+    def total(x):  # type: ignore[no-untyped-def]
+        result = 0.0
+        for j in range(x.shape[0]):
+            result += double(x[j])
+        return result
+
+    found = numba.njit(nogil=True, **entry_options(allocates=False))(total)(np.arange(4.0))
+    if found != 12.0:
+        raise RuntimeError(f"a trial function returned {found} instead of 12")
+
+
+def _double(x: Any) -> Any:
+    return 2.0 * x
