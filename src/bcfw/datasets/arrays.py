@@ -19,8 +19,3 @@ def cut(flat: np.ndarray, offsets: np.ndarray, which: Iterable[int] | None = Non
     """The pieces ``flat[offsets[k]:offsets[k + 1]]`` as views, for all ``k`` or those in ``which``."""
     ends = offsets.tolist()
     return [flat[ends[k] : ends[k + 1]] for k in (range(len(ends) - 1) if which is None else which)]
-
-
-def offsets_of(lengths: Iterable[int]) -> np.ndarray:
-    """Where each piece starts, and where the last one ends: (n + 1,) from n lengths."""
-    return np.concatenate([[0], np.cumsum(np.fromiter(lengths, dtype=np.int64))])

@@ -12,11 +12,12 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
-from bcfw.datasets.arrays import cut, offsets_of
+from bcfw.datasets.arrays import cut
 from bcfw.datasets.converted import save_bytes
 from bcfw.datasets.locate import Source
 from bcfw.errors import InputError
 from bcfw.files import PathLike
+from bcfw.inputs.numbers import offsets
 
 FILES = ("conll2000/train.txt.gz", "conll2000/test.txt.gz")
 
@@ -173,7 +174,7 @@ def read_corpus(path: Path) -> Corpus:
             lengths.append(0)
     if not words:
         raise InputError(f"{path} has no sentences; get it again")
-    return Corpus(words, tags, chunks, offsets_of(length for length in lengths if length))
+    return Corpus(words, tags, chunks, offsets([length for length in lengths if length]))
 
 
 def convert_conll2000(train: PathLike, test: PathLike, out: PathLike | None = None) -> list[Path]:
@@ -219,7 +220,7 @@ class Attributes:
         self.codes = {field: {value: k for k, value in enumerate(self.values[field])} for field in self.values}
         occurrences = self._occurrences(train)
         self.keys = [np.unique(keys) for _, keys in occurrences]
-        self.starts = offsets_of(len(keys) for keys in self.keys)
+        self.starts = offsets([len(keys) for keys in self.keys])
         self.n_attributes = int(self.starts[-1]) + 2
 
     def matrices(self, corpus: Corpus) -> list[csr_matrix]:
@@ -227,7 +228,7 @@ class Attributes:
         columns = self._columns(corpus)
         present = columns != ABSENT
         indices = columns[present]
-        indptr = offsets_of(present.sum(axis=1))
+        indptr = offsets(present.sum(axis=1))
         ones = np.ones(len(indices))
         ends = corpus.offsets.tolist()
         out = []

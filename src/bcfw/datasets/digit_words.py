@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
-from bcfw.datasets.arrays import cut, feature_matrix, offsets_of
+from bcfw.datasets.arrays import cut, feature_matrix
 from bcfw.errors import OptionError
+from bcfw.inputs.numbers import offsets
 
 FIRST_DAY = datetime.date(1980, 1, 1)
 LAST_DAY = datetime.date(1999, 12, 31)
@@ -96,12 +97,12 @@ def load_digit_words(
     parts = {"train": (n_train, slice(None, FIRST_TEST_IMAGE)), "test": (n_test, slice(FIRST_TEST_IMAGE, None))}
     for (part, (n_words, rows)), part_seed in zip(parts.items(), np.random.SeedSequence(seed).spawn(2), strict=True):
         rng = np.random.default_rng(part_seed)
-        y, offsets = _draw_dates(n_words, rng)
+        y, word_off = _draw_dates(n_words, rng)
         images = _draw_images(y, np.arange(len(digits))[rows], digits, rng)
         noisy = pixels[images] / 16.0 + noise * rng.standard_normal((len(y), pixels.shape[1]))
-        bunch[f"X_{part}"] = cut(feature_matrix(noisy.clip(0.0, 1.0), constant), offsets)
-        bunch[f"y_{part}"] = cut(y, offsets)
-        bunch[f"images_{part}"] = cut(images, offsets)
+        bunch[f"X_{part}"] = cut(feature_matrix(noisy.clip(0.0, 1.0), constant), word_off)
+        bunch[f"y_{part}"] = cut(y, word_off)
+        bunch[f"images_{part}"] = cut(images, word_off)
     bunch.target_names = [str(digit) for digit in range(10)]
     bunch.DESCR = DESCR.format(
         n_train=n_train,
@@ -128,7 +129,7 @@ def _draw_dates(n_words: int, rng: np.random.Generator) -> tuple[np.ndarray, np.
     words = [
         datetime.date.fromordinal(day).strftime("%d%m%Y")[start:] for day, start in zip(days, left_out, strict=True)
     ]
-    return np.array([int(digit) for word in words for digit in word]), offsets_of(len(word) for word in words)
+    return np.array([int(digit) for word in words for digit in word]), offsets([len(word) for word in words])
 
 
 def _draw_images(y: np.ndarray, pool: np.ndarray, digits: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import Bunch
 
-from bcfw.datasets.arrays import cut, offsets_of
+from bcfw.datasets.arrays import cut
 from bcfw.datasets.locate import Source
+from bcfw.inputs.numbers import offsets
 
 FILES = (
     "horses/weizmann_superpixels.npz",
@@ -105,7 +106,7 @@ def fetch_horses(*, constant: bool = True) -> Bunch:
     nodes = [cut(node_features(bow, geom, constant), node_off), cut(edges.astype(np.int64), edge_off)]
     graphs = list(zip(*nodes, cut(edge_features(edge_feat), edge_off), strict=True))
     labels = cut(y.astype(np.int64), node_off)
-    pixel_off = offsets_of(int(height) * int(width) for height, width in shapes)
+    pixel_off = offsets([int(height) * int(width) for height, width in shapes])
     truths = np.unpackbits(masks, count=int(pixel_off[-1])).astype(bool)
     bunch = Bunch()
     for part, chosen in (("train", np.flatnonzero(is_train)), ("test", np.flatnonzero(~is_train))):

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from bcfw.datasets import superpixels
-from bcfw.datasets.arrays import offsets_of
 from bcfw.datasets.converted import save_arrays
 from bcfw.datasets.horses import COLOUR_WORDS, FILES, SIDE, TEXTURE_WORDS, TOTAL_COUNT
 from bcfw.errors import InputError
 from bcfw.files import PathLike
+from bcfw.inputs.numbers import offsets
 
 #: Share of the images that train.
 TRAIN_SHARE = 0.61
@@ -109,10 +109,10 @@ def _graphs(
         "bow": _word_counts(labs, maps, is_train),
         "geom": np.concatenate([one.geom for one in pieces]).astype(np.float32),
         "y": np.concatenate(labels).astype(np.uint8),
-        "node_off": offsets_of(len(one.geom) for one in pieces).astype(np.int32),
+        "node_off": offsets([len(one.geom) for one in pieces]).astype(np.int32),
         "edges": np.concatenate([one.edges for one in pieces]).astype(np.int32),
         "edge_feat": np.concatenate([one.edge_feat for one in pieces]).astype(np.float32),
-        "edge_off": offsets_of(len(one.edges) for one in pieces).astype(np.int32),
+        "edge_off": offsets([len(one.edges) for one in pieces]).astype(np.int32),
         "is_train": is_train,
     }
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from bcfw.datasets.arrays import cut, feature_matrix, offsets_of
+from bcfw.datasets.arrays import cut, feature_matrix
 from bcfw.datasets.converted import save_arrays
 from bcfw.datasets.locate import Source
 from bcfw.errors import InputError, OptionError, nearest
 from bcfw.files import PathLike
+from bcfw.inputs.numbers import offsets
 
 FILE = "ocr/ocr_letters.npz"
 
@@ -87,14 +88,14 @@ def fetch_ocr(size: str = "large", *, constant: bool = True) -> Bunch:
     if size not in TRAIN_FOLDS:
         raise OptionError(f"fetch_ocr has no size {size!r}; {nearest(size, TRAIN_FOLDS)}")
     (path,) = SOURCE.locate()
-    pixels, letters, offsets, fold = SOURCE.arrays(path, "X", "y", "offsets", "fold")
+    pixels, letters, word_off, fold = SOURCE.arrays(path, "X", "y", "offsets", "fold")
     X = feature_matrix(pixels, constant)
     y = letters.astype(np.int64)
     in_train = np.isin(fold, TRAIN_FOLDS[size])
     bunch = Bunch()
     for part, words in (("train", np.flatnonzero(in_train)), ("test", np.flatnonzero(~in_train))):
-        bunch[f"X_{part}"] = cut(X, offsets, words.tolist())
-        bunch[f"y_{part}"] = cut(y, offsets, words.tolist())
+        bunch[f"X_{part}"] = cut(X, word_off, words.tolist())
+        bunch[f"y_{part}"] = cut(y, word_off, words.tolist())
         bunch[f"fold_{part}"] = fold[words].astype(np.int64)
     bunch.target_names = list(string.ascii_lowercase)
     bunch.DESCR = DESCR.format(size=size, n_train=len(bunch.X_train), n_test=len(bunch.X_test))
@@ -129,7 +130,7 @@ def convert_ocr(letters: PathLike, out: PathLike | None = None) -> list[Path]:
     arrays: dict[str, np.ndarray] = {
         "X": np.stack([rows[row].pixels for row in order]),
         "y": np.array([rows[row].label for row in order], dtype=np.int8),
-        "offsets": offsets_of(len(word) for word in words).astype(np.int32),
+        "offsets": offsets([len(word) for word in words]).astype(np.int32),
         "fold": np.array([rows[word[0]].fold for word in words], dtype=np.int8),
     }
     return [save_arrays(out, FILE, arrays)]

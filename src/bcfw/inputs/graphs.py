@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from bcfw.errors import InputError
 from bcfw.inputs.labels import UNLABELLED
-from bcfw.inputs.numbers import dense, real
+from bcfw.inputs.numbers import dense, offsets, real
 from bcfw.inputs.rows import Rows, matrix_rows
 
 
@@ -62,18 +62,30 @@ def node_matrix(features: Any, where: str) -> Any:
     return matrix
 
 
-def read_edges(edges: Any, n_nodes: int, where: str) -> np.ndarray:
-    """(E, 2) int32 pairs of different nodes; an empty list of any shape is a graph without edges."""
+def read_pairs(edges: Any, error_class: type[Exception], demand: str, got: str) -> np.ndarray:
+    """(E, 2) integers as given, or (0, 2) for an empty list of any shape.
+
+    Parameters
+    ----------
+    edges : what a user gave
+    error_class : the error to raise if it is anything else
+    demand, got : its message: what is expected, and a format of ``shape`` and ``dtype`` that says what was given
+    """
     try:
         array = np.asarray(edges)
     except ValueError as error:
-        raise InputError(f"{where}: edges must be an (E, 2) array of whole numbers ({error})") from error
+        raise error_class(f"{demand} ({error})") from error
     if array.size == 0:
-        return np.zeros((0, 2), np.int32)
+        return np.zeros((0, 2), np.int64)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
-        raise InputError(
-            f"{where}: edges must be an (E, 2) array of whole numbers, got shape {array.shape} of {array.dtype}"
-        )
+        raise error_class(f"{demand}, {got.format(shape=array.shape, dtype=array.dtype)}")
+    return array
+
+
+def read_edges(edges: Any, n_nodes: int, where: str) -> np.ndarray:
+    """(E, 2) int32 pairs of different nodes; an empty list of any shape is a graph without edges."""
+    demand = f"{where}: edges must be an (E, 2) array of whole numbers"
+    array = read_pairs(edges, InputError, demand, "got shape {shape} of {dtype}")
     for e in np.flatnonzero(((array < 0) | (array >= n_nodes)).any(axis=1))[:1]:
         raise InputError(f"{where}: edge {e} joins nodes {array[e].tolist()}; nodes are 0 .. {n_nodes - 1}")
     for e in np.flatnonzero(array[:, 0] == array[:, 1])[:1]:
@@ -132,7 +144,6 @@ def make_arcs(edges: np.ndarray, n_nodes: int) -> Arcs:
     order = np.argsort(edges.T.ravel(), kind="stable")  # first the arcs p -> q of all edges {p, q}, then q -> p
     place = np.empty(2 * n_edges, np.int32)
     place[order] = np.arange(2 * n_edges)
-    off = np.zeros(n_nodes + 1, np.int32)
-    np.cumsum(np.bincount(edges.ravel(), minlength=n_nodes), out=off[1:])
+    off = offsets(np.bincount(edges.ravel(), minlength=n_nodes)).astype(np.int32)
     head = edges[:, ::-1].T.ravel()[order]
     return Arcs(off, head.astype(np.int32), np.roll(place, n_edges)[order], (order % max(n_edges, 1)).astype(np.int32))

@@ -26,7 +26,8 @@ from bcfw.kernels.maxflow import make_flow
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import binary_graph as binary_graph_kernels
 from bcfw.models.kernels.binary_graph import GraphData, GraphWork, number_columns
-from bcfw.models.kernels.labelings import LABELING_KERNELS
+from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_AT_ONCE
+from bcfw.models.part_vectors import part_scratch
 from bcfw.options import Flag
 from bcfw.passes.contract import kernel_set
 
@@ -68,7 +69,12 @@ class BinaryGraph(KernelModel):
     """
 
     _unlabelled = UNLABELLED
-    kernels = kernel_set(binary_graph_kernels, {"Data": GraphData, "Work": GraphWork, **LABELING_KERNELS})
+    # All scores at once: labelings together differ from the truth nearly everywhere, and branches cost more than sums.
+    kernels = kernel_set(
+        binary_graph_kernels,
+        {"Data": GraphData, "Work": GraphWork},
+        shared={**PART_VECTOR_KERNELS, **SCORES_AT_ONCE},
+    )
 
     def __init__(self, cost: Any = None, class_balance: bool = False, normalize: bool = True) -> None:
         self.cost = cost
@@ -124,13 +130,10 @@ class BinaryGraph(KernelModel):
         V, E, S = (int(np.max(np.diff(off))) for off in (data.y_off, data.edge_off, data.col_off))
         cap, excess, tree, parent, dated, dist, following, orphans, queue = make_flow(V, 2 * E)
         return GraphWork(
-            theta=np.zeros(V + E),
-            d=np.zeros(V + E),
+            **part_scratch(V + E, by_part=False),
             base=np.zeros(1),
             y=np.zeros(V, np.int64),
             contrast=np.zeros(S),
-            moved=np.zeros(V + E, np.int64),
-            n_moved=np.zeros(1, np.int64),
             node_direction=np.zeros(S),
             edge_direction=np.zeros(data.edge_values.shape[1]),
             has_features=np.zeros(1, np.int64),
@@ -147,7 +150,7 @@ class BinaryGraph(KernelModel):
 
     def initial_mu(self, data: GraphData) -> tuple[np.ndarray]:
         """Averaged parts of all blocks, one after the other: zeros, the parts of the truth."""
-        return (np.zeros(len(data.y) + len(data.left)),)
+        return (np.zeros(data.part_off[-1]),)
 
     def margins(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
         """How sure the labels are: (V,) differences of max-marginals, one array per graph.
@@ -207,6 +210,7 @@ class BinaryGraph(KernelModel):
             col_off,
             stacked(labels, np.int64),
             y_off,
+            y_off + edge_off,
             edges[:, 0].copy(),
             edges[:, 1].copy(),
             stacked([graph.edge_values if len(graph.edges) else np.zeros((0, G)) for graph in graphs], np.float64),

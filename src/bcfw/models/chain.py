@@ -16,7 +16,7 @@ from bcfw.kernels import entry
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import chain as chain_kernels
 from bcfw.models.kernels.chain import ChainAverage, ChainData, ChainWork
-from bcfw.models.kernels.labelings import LABELING_KERNELS
+from bcfw.models.kernels.labelings import LABELING_KERNELS, LABELING_VALUE_KERNELS
 from bcfw.options import Flag
 from bcfw.passes.contract import kernel_set
 
@@ -59,7 +59,11 @@ class Chain(KernelModel):
     [[0, 1, 1], [1, 0]]
     """
 
-    kernels = kernel_set(chain_kernels, {"Data": ChainData, "Work": ChainWork, **LABELING_KERNELS})
+    kernels = kernel_set(
+        chain_kernels,
+        {"Data": ChainData, "Work": ChainWork},
+        shared={**LABELING_KERNELS, **LABELING_VALUE_KERNELS},
+    )
     in_part_space = True
 
     def __init__(
@@ -164,7 +168,7 @@ class Chain(KernelModel):
     def export_mu(self, data: ChainData, mu: tuple[Any, ...]) -> list[np.ndarray]:
         """Lengths of the lists, the lists one after the other, and the lengths of the sequences."""
         average = ChainAverage(*mu)
-        inside = np.arange(average.size.sum()) - np.repeat(np.cumsum(average.size) - average.size, average.size)
+        inside = np.arange(average.size.sum()) - np.repeat(offsets(average.size)[:-1], average.size)
         where = np.repeat(average.start, average.size) + inside
         lengths = np.diff(data.y_off)
         return [average.size.copy(), average.row[where], average.label[where], average.mass[where], lengths]
@@ -223,15 +227,15 @@ def place_lists(
     count: np.ndarray, room: np.ndarray, owner: np.ndarray, row: np.ndarray, label: np.ndarray, mass: np.ndarray
 ) -> ChainAverage:
     """A pool with every block's list in its room, and as much again to grow into."""
-    start = np.cumsum(room) - room
+    start = offsets(room)[:-1]
     order = np.argsort(owner, kind="stable")
-    where = np.repeat(start - (np.cumsum(count) - count), count) + np.arange(len(owner))
+    where = np.repeat(start - offsets(count)[:-1], count) + np.arange(len(owner))
     total = int(room.sum())
     average = ChainAverage(
         row=np.zeros(2 * total, np.int32),
         label=np.zeros(2 * total, np.int32),
         mass=np.zeros(2 * total),
-        start=start.astype(np.int64),
+        start=start.copy(),
         size=count.astype(np.int64),
         room=room.astype(np.int64),
         tail=np.array([total]),

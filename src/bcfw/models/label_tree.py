@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from bcfw.errors import OptionError
+from bcfw.inputs.graphs import read_pairs
 
 
 class Forest(NamedTuple):
@@ -28,20 +29,10 @@ class Forest(NamedTuple):
     stride: np.ndarray
 
 
-def read_edges(tree: Any, owner: str) -> np.ndarray:
+def read_tree(tree: Any, owner: str) -> np.ndarray:
     """(E, 2) int64 array of the pairs that a user gave."""
-    try:
-        given = np.asarray(tree)
-    except ValueError as error:
-        raise OptionError(f"{owner}: tree must be None, 'auto' or an (E, 2) array of label pairs ({error})") from error
-    if given.size == 0:
-        return np.zeros((0, 2), np.int64)
-    if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
-        raise OptionError(
-            f"{owner}: tree must be None, 'auto' or an (E, 2) array of label pairs, got {given.dtype} of shape "
-            f"{given.shape}"
-        )
-    return given.astype(np.int64)
+    demand = f"{owner}: tree must be None, 'auto' or an (E, 2) array of label pairs"
+    return read_pairs(tree, OptionError, demand, "got {dtype} of shape {shape}").astype(np.int64)
 
 
 def check_forest(edges: np.ndarray, n_labels: int, owner: str) -> None:

@@ -14,8 +14,9 @@ from bcfw.inputs.matrices import feature_matrix, feature_row
 from bcfw.inputs.rows import Rows, matrix_rows
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import multiclass as multiclass_kernels
-from bcfw.models.kernels.labelings import LABELING_KERNELS
 from bcfw.models.kernels.multiclass import MulticlassData, MulticlassWork
+from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
+from bcfw.models.part_vectors import part_scratch
 from bcfw.passes.contract import kernel_set
 
 
@@ -38,7 +39,11 @@ class Multiclass(KernelModel):
     array([0, 1, 2])
     """
 
-    kernels = kernel_set(multiclass_kernels, {"Data": MulticlassData, "Work": MulticlassWork, **LABELING_KERNELS})
+    kernels = kernel_set(
+        multiclass_kernels,
+        {"Data": MulticlassData, "Work": MulticlassWork},
+        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART},
+    )
     in_part_space = True
 
     def __init__(self, n_labels: int | None = None, cost: Any = None) -> None:
@@ -68,16 +73,18 @@ class Multiclass(KernelModel):
     def _packed(self, examples: tuple[Rows, np.ndarray]) -> MulticlassData:
         rows, labels = examples
         rows.check_width(self.n_features, "Multiclass")
+        blocks, K = np.arange(rows.n_rows + 1), int(self.n_labels or 0)
         return MulticlassData(
             rows.indptr,
             rows.indices,
             rows.values,
             labels,
-            np.arange(rows.n_rows + 1),
+            blocks,
+            K * blocks,
             rows.sqnorms(),
             self.cost,
             rows.n_features,
-            int(self.n_labels or 0),
+            K,
         )
 
     def oracle_operations(self, data: MulticlassData) -> float:
@@ -85,22 +92,17 @@ class Multiclass(KernelModel):
         return float(data.n_labels * len(data.values))
 
     def make_work(self, data: MulticlassData) -> MulticlassWork:
-        K = data.n_labels
-        return MulticlassWork(
-            theta=np.zeros(K),
-            y=np.zeros(1, np.int64),
-            d=np.zeros(K),
-            n_moved=np.zeros(1, np.int64),
-            moved=np.zeros(K, np.int64),
-            stamp=np.zeros(K, np.int64),
-            tick=np.zeros(1, np.int64),
-        )
+        return MulticlassWork(y=np.zeros(1, np.int64), **part_scratch(data.n_labels, by_part=True))
 
     def initial_mu(self, data: MulticlassData) -> tuple[np.ndarray]:
-        """(n, K) averaged labels, at the truth."""
-        average = np.zeros((len(data.y), data.n_labels))
-        average[np.arange(len(data.y)), data.y] = 1.0
+        """Averaged labels, K per example, at the truth."""
+        average = np.zeros(data.part_off[-1])
+        average[data.part_off[:-1] + data.y] = 1.0
         return (average,)
+
+    def marginals(self, data: MulticlassData, mu: tuple[Any, ...]) -> np.ndarray:
+        """(n, K) averaged labels."""
+        return mu[0].reshape(-1, data.n_labels)
 
     def output(self, data: MulticlassData, labelings: np.ndarray) -> np.ndarray:
         """Labels as one int array."""

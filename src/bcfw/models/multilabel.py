@@ -15,9 +15,10 @@ from bcfw.inputs.matrices import feature_matrix, feature_row
 from bcfw.inputs.rows import Rows, matrix_rows
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import multilabel as multilabel_kernels
-from bcfw.models.kernels.labelings import LABELING_KERNELS
 from bcfw.models.kernels.multilabel import MultilabelData, MultilabelWork
-from bcfw.models.label_tree import check_forest, chow_liu_tree, orient, read_edges
+from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
+from bcfw.models.label_tree import check_forest, chow_liu_tree, orient, read_tree
+from bcfw.models.part_vectors import part_scratch
 from bcfw.options import Flag
 from bcfw.passes.contract import kernel_set
 
@@ -54,13 +55,17 @@ class Multilabel(KernelModel):
     (3, 10)
     """
 
-    kernels = kernel_set(multilabel_kernels, {"Data": MultilabelData, "Work": MultilabelWork, **LABELING_KERNELS})
+    kernels = kernel_set(
+        multilabel_kernels,
+        {"Data": MultilabelData, "Work": MultilabelWork},
+        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART},
+    )
     in_part_space = True
 
     def __init__(self, tree: Any = None, normalize: bool = True) -> None:
         if isinstance(tree, str) and tree != "auto":
             raise OptionError(f"Multilabel: tree must be None, 'auto' or an (E, 2) array of label pairs, got {tree!r}")
-        self.tree: Any = tree if tree is None or isinstance(tree, str) else read_edges(tree, "Multilabel")
+        self.tree: Any = tree if tree is None or isinstance(tree, str) else read_tree(tree, "Multilabel")
         self.normalize = bool(Flag(True).check("Multilabel", "normalize", normalize))
         self.n_labels: int | None = None
         self.n_features: int | None = None
@@ -92,14 +97,15 @@ class Multilabel(KernelModel):
 
     def _packed(self, examples: tuple[Rows, np.ndarray | None]) -> MultilabelData:
         rows, labels = examples
-        L = int(self.n_labels or 0)
         rows.check_width(self.n_features, "Multilabel")
+        blocks, L = np.arange(rows.n_rows + 1), int(self.n_labels or 0)
         return MultilabelData(
             rows.indptr,
             rows.indices,
             rows.values,
             np.zeros(rows.n_rows * L, np.int64) if labels is None else labels.ravel(),
-            np.arange(rows.n_rows + 1) * L,
+            L * blocks,
+            (L + 4 * len(self.tree)) * blocks,
             rows.sqnorms(),
             self.tree,
             *orient(self.tree, L),
@@ -114,22 +120,13 @@ class Multilabel(KernelModel):
 
     def make_work(self, data: MultilabelData) -> MultilabelWork:
         L = data.n_labels
-        n_parts = L + 4 * len(data.edges)
-        return MultilabelWork(
-            theta=np.zeros(L),
-            best=np.zeros((L, 2)),
-            y=np.zeros(L, np.int64),
-            d=np.zeros(n_parts),
-            n_moved=np.zeros(2, np.int64),
-            moved=np.zeros(n_parts, np.int64),
-            stamp=np.zeros(L, np.int64),
-            tick=np.zeros(1, np.int64),
-        )
+        scratch = part_scratch(L + 4 * len(data.edges), by_part=True)
+        return MultilabelWork(best=np.zeros((L, 2)), y=np.zeros(L, np.int64), **scratch)
 
     def initial_mu(self, data: MultilabelData) -> tuple[np.ndarray]:
-        """(n, L + 4E) averaged labels and joint states of the edges, at the truth."""
+        """Averaged labels and joint states of the edges, L + 4E per example, at the truth."""
         Y = data.y.reshape(-1, data.n_labels)
-        return (np.hstack([Y.astype(np.float64), edge_states(Y, data.edges).reshape(len(Y), -1)]),)
+        return (np.hstack([Y.astype(np.float64), edge_states(Y, data.edges).reshape(len(Y), -1)]).ravel(),)
 
     def export_mu(self, data: MultilabelData, mu: tuple[Any, ...]) -> list[np.ndarray]:
         """The averages, and the edges whose joint states they hold."""
@@ -137,7 +134,7 @@ class Multilabel(KernelModel):
 
     def import_mu(self, data: MultilabelData, arrays: list[np.ndarray]) -> tuple[np.ndarray]:
         average, edges = arrays
-        if average.shape != (len(data.y_off) - 1, data.n_labels + 4 * len(data.edges)):
+        if average.shape != (data.part_off[-1],):
             raise InputError("Multilabel: the saved state belongs to other data (other sizes)")
         if not np.array_equal(edges, data.edges):
             raise InputError("Multilabel: the saved state belongs to another tree; give its pairs as the option tree")
@@ -145,8 +142,9 @@ class Multilabel(KernelModel):
 
     def marginals(self, data: MultilabelData, mu: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
         """(n, L) averaged labels and (n, E, 2, 2) averaged joint states of the edges."""
-        L = data.n_labels
-        return mu[0][:, :L], mu[0][:, L:].reshape(len(mu[0]), len(data.edges), 2, 2)
+        L, E = data.n_labels, len(data.edges)
+        average = mu[0].reshape(-1, L + 4 * E)
+        return average[:, :L], average[:, L:].reshape(len(average), E, 2, 2)
 
     def output(self, data: MultilabelData, labelings: np.ndarray) -> np.ndarray:
         """Labels as one (n, L) int array."""

@@ -202,11 +202,28 @@ KERNEL_NAMES = (
 )
 
 
-def kernel_set(home: ModuleType | Mapping[str, Any], more: Mapping[str, Any], **options: Any) -> KernelSet:
-    """The kernels found in a module (or mapping) by the names above, and ``more``; options of the KernelSet.
+def kernel_set(
+    home: ModuleType | Mapping[str, Any],
+    more: Mapping[str, Any],
+    shared: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> KernelSet:
+    """A model's kernels, from the module in which they are written.
 
     A missing one is an error, except those that have a sensible form here: ``reserve`` (models of fixed size need
     none), ``slot_value``, ``difference`` and ``upper_bound``.
+
+    Parameters
+    ----------
+    home : module or mapping
+        Kernels are found here by the names above and by those of ``shared``.
+    more : mapping
+        Further bindings; they come before those of ``home``.
+    shared : mapping or None
+        Kernels that several models share, which ``home`` may replace by its own. They may call kernels that the
+        contract does not know: these have names here, too, and the value None where the model has to write them.
+    options
+        Those of :class:`bcfw.kernels.KernelSet`.
     """
     found = vars(home) if isinstance(home, ModuleType) else home
     optional = {
@@ -216,8 +233,10 @@ def kernel_set(home: ModuleType | Mapping[str, Any], more: Mapping[str, Any], **
         "upper_bound": upper_bound,
         "EXACT": EXACT,
     }
-    bindings = {**optional, **{name: found[name] for name in KERNEL_NAMES if name in found}, **more}
-    missing = [name for name in KERNEL_NAMES if name not in bindings]
+    common = {} if shared is None else shared
+    names = dict.fromkeys([*KERNEL_NAMES, *common])
+    bindings = {**optional, **common, **{name: found[name] for name in names if name in found}, **more}
+    missing = [name for name in names if bindings.get(name) is None]
     if missing:
         raise ModelError(f"a kernel set needs {', '.join(missing)} (see bcfw.passes.contract)")
     return KernelSet(bindings, **options)

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bcfw.kernels.maxflow import SOURCE, Flow, max_flow
-from bcfw.models.kernels.labelings import slot_offset
+from bcfw.models.kernels.labelings import labeling_value, slot_offset
+from bcfw.models.kernels.part_vectors import list_moved, start_direction
 
 
 class GraphData(NamedTuple):
@@ -29,6 +30,7 @@ class GraphData(NamedTuple):
     columns, col_off : features by the numbers of their block, (n + 1,) offsets of the blocks
     y : (N,) true labels, -1 for none
     y_off : (n + 1,) node offsets of the graphs
+    part_off : (n + 1,) offsets of the graphs' parts, ``y_off + edge_off``
     left, right : (E,) the nodes that an edge joins
     edge_values : (E, G) edge features
     edge_off : (n + 1,) edge offsets; arcs have twice these
@@ -46,6 +48,7 @@ class GraphData(NamedTuple):
     col_off: np.ndarray
     y: np.ndarray
     y_off: np.ndarray
+    part_off: np.ndarray
     left: np.ndarray
     right: np.ndarray
     edge_values: np.ndarray
@@ -64,11 +67,10 @@ class GraphWork(NamedTuple):
 
     Attributes
     ----------
-    theta, d : (V + E,) scores and direction
+    theta, d, moved, n_moved : for V + E parts (see :mod:`bcfw.models.kernels.part_vectors`)
     base : (1,) score of the truth
     y : (V,) the current labeling
     contrast : (S,) weight of label 1 minus that of label 0, by own features
-    moved, n_moved : (V + E,) and (1,) which parts the direction moves, and how many
     node_direction, edge_direction : (S,) and (G,) features of the direction, for label 1 and for the edges
     has_features : (1,) whether they are those of the current direction
     cap, excess, tree, parent, dated, dist, next, orphans, queue : see :class:`bcfw.kernels.maxflow.Flow`
@@ -76,11 +78,11 @@ class GraphWork(NamedTuple):
 
     theta: np.ndarray
     d: np.ndarray
+    moved: np.ndarray
+    n_moved: np.ndarray
     base: np.ndarray
     y: np.ndarray
     contrast: np.ndarray
-    moved: np.ndarray
-    n_moved: np.ndarray
     node_direction: np.ndarray
     edge_direction: np.ndarray
     has_features: np.ndarray
@@ -96,6 +98,7 @@ class GraphWork(NamedTuple):
 
 
 def scores(data, i, w, loss_weight, work):
+    """Theta of nodes and edges, and the score of the truth."""
     set_contrast(data, i, w, work)
     V = data.y_off[i + 1] - data.y_off[i]
     for p in range(V):
@@ -103,7 +106,7 @@ def scores(data, i, w, loss_weight, work):
     for e in range(data.edge_off[i + 1] - data.edge_off[i]):
         work.theta[V + e] = edge_score(data, i, e, w)
     work.base[0] = 0.0
-    work.base[0] = value_of(data, i, data.y[data.y_off[i] : data.y_off[i + 1]], work)
+    work.base[0] = value_of(data, i, data.y[data.y_off[i] : data.y_off[i + 1]], w, work)
 
 
 def set_contrast(data, i, w, work):
@@ -114,7 +117,7 @@ def set_contrast(data, i, w, work):
 
 
 def node_score(data, i, p, loss_weight, work):
-    """theta_p; zero without a label."""
+    """``theta_p = loss_weight l_p + x_p'(U[:, 1] - U[:, 0])``; zero without a label."""
     node = data.y_off[i] + p
     truth = data.y[node]
     if truth < 0:
@@ -128,7 +131,7 @@ def node_score(data, i, p, loss_weight, work):
 
 
 def edge_score(data, i, e, w):
-    """theta_e."""
+    """``theta_e = -<w_edge, f_e>``."""
     values = data.edge_values[data.edge_off[i] + e]
     weights = w[2 * data.n_features :]
     total = 0.0
@@ -169,10 +172,12 @@ def argmax(data, i, w, work):
 
 
 def truth_value(data, i, w, work):
+    """Zero, because ``z(y_i) = 0``."""
     return 0.0
 
 
 def loss(data, i, work):
+    """``loss_scale_i sum_p cost[t_p, y_p]`` over the labelled nodes."""
     start = data.y_off[i]
     total = 0.0
     for p in range(data.y_off[i + 1] - start):
@@ -181,17 +186,8 @@ def loss(data, i, work):
     return total * data.loss_scale[i]
 
 
-def labeling_value(data, i, w, work):
-    return value_of(data, i, work.y[: data.y_off[i + 1] - data.y_off[i]], work)
-
-
-def slot_value(data, i, slot, labelings, by_parts, w, work):
-    begin = slot_offset(data, i, slot, labelings)
-    return value_of(data, i, labelings[begin : begin + data.y_off[i + 1] - data.y_off[i]], work)
-
-
-def value_of(data, i, y, work):
-    """theta'z(y), the score of y less that of the truth.
+def value_of(data, i, y, w, work):
+    """``theta'z(y)``, the score of y less that of the truth.
 
     Without branches: a wrong guess of the processor would cost more than the sum.
     """
@@ -207,39 +203,9 @@ def value_of(data, i, y, work):
     return total
 
 
-def start_parts(data, i, w, work):
-    """All of theta: labelings together differ from the truth nearly everywhere, and branches cost more than sums."""
-    scores(data, i, w, 1.0, work)
-
-
-def labeling_scores(data, i, w, work):
-    """Theta is there."""
-
-
-def direction_scores(data, i, w, work):
-    """Theta is there."""
-
-
-def n_parts(data, i):
-    """V + E."""
-    return data.y_off[i + 1] - data.y_off[i] + data.edge_off[i + 1] - data.edge_off[i]
-
-
-def start_direction(data, i, work):
-    for j in range(n_parts(data, i)):
-        work.d[j] = 0.0
-
-
-def add_average(data, i, s, mu, work):
-    start = data.y_off[i] + data.edge_off[i]
-    average = mu[0][start : start + n_parts(data, i)]
-    for j in range(average.shape[0]):
-        work.d[j] += s * average[j]
-
-
-def add_labeling(data, i, s, work):
-    start, stop = data.y_off[i], data.y_off[i + 1]
-    add_difference(data, i, s, work.y[: stop - start], data.y[start:stop], work)
+def add_parts(data, i, s, y, work):
+    """``d += s z(y)``; the truth has z = 0."""
+    add_difference(data, i, s, y, data.y[data.y_off[i] : data.y_off[i + 1]], work)
 
 
 def add_difference(data, i, s, y, other, work):
@@ -254,6 +220,7 @@ def add_difference(data, i, s, y, other, work):
 
 
 def difference(data, i, slot, other, labelings, work):
+    """``d = z(y) - z(y')`` in one go over the edges."""
     V = data.y_off[i + 1] - data.y_off[i]
     a = slot_offset(data, i, slot, labelings)
     b = slot_offset(data, i, other, labelings)
@@ -263,24 +230,13 @@ def difference(data, i, slot, other, labelings, work):
 
 
 def end_direction(data, i, work):
-    count = 0
-    for j in range(n_parts(data, i)):
-        if work.d[j] != 0.0:
-            work.moved[count] = j
-            count += 1
-    work.n_moved[0] = count
+    """List the moved parts; the features ``B_i d`` are not known yet."""
+    list_moved(data, i, work)
     work.has_features[0] = 0
 
 
-def slope(data, i, w, work):
-    total = 0.0
-    for j in range(work.n_moved[0]):
-        total += work.theta[work.moved[j]] * work.d[work.moved[j]]
-    return total
-
-
 def set_features(data, i, work):
-    """``B_i d`` unless it is there: ``sum_p d_p x_p`` for label 1, minus that for label 0, ``-sum_e d_e f_e``."""
+    """Compute ``B_i d`` unless it is known: ``sum_p d_p x_p`` (label 1; minus that for label 0), ``-sum_e d_e f_e``."""
     if work.has_features[0] == 1:
         return
     work.has_features[0] = 1
@@ -305,6 +261,7 @@ def set_features(data, i, work):
 
 
 def sqnorm(data, i, work):
+    """``|B_i d|^2``: the features of the nodes count twice, for label 0 and for label 1."""
     set_features(data, i, work)
     nodes = 0.0
     for j in range(data.col_off[i + 1] - data.col_off[i]):
@@ -315,14 +272,8 @@ def sqnorm(data, i, work):
     return 2.0 * nodes + edges
 
 
-def advance(data, i, gamma, work, mu):
-    start = data.y_off[i] + data.edge_off[i]
-    average = mu[0][start : start + n_parts(data, i)]
-    for j in range(work.n_moved[0]):
-        average[work.moved[j]] += gamma * work.d[work.moved[j]]
-
-
 def apply(data, i, s, work, w):
+    """``w += s B_i d``."""
     set_features(data, i, work)
     columns = data.columns[data.col_off[i] : data.col_off[i + 1]]
     for j in range(columns.shape[0]):
@@ -346,7 +297,7 @@ def margins_pass(data_fields, work_fields, w, out):
         scores(data, i, w, 0.0, work)
         best = argmax(data, i, w, work)
         reach = 1.0
-        for j in range(n_parts(data, i)):
+        for j in range(data.part_off[i + 1] - data.part_off[i]):
             reach += abs(work.theta[j])
         for p in range(data.y_off[i + 1] - start):
             out[start + p] = work.y[p]

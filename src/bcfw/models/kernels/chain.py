@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bcfw.models.kernels.feature_rows import add_rows, column_product
+from bcfw.models.kernels.feature_rows import add_rows, column_product, first_argmax
 from bcfw.models.kernels.labelings import slot_offset
 
 
@@ -104,6 +104,7 @@ def transition_offset(data):
 
 
 def scores(data, i, w, loss_weight, work):
+    """``theta[t, k] = loss_weight loss_scale_i cost[y_it, k] + x_t'U[:, k]``, and the biases of the ends."""
     K = data.n_labels
     start = data.y_off[i]
     T = data.y_off[i + 1] - start
@@ -150,7 +151,7 @@ def argmax(data, i, w, work):
 
 
 def forward(before, trans, theta, out):
-    """Write out[k] = theta[k] + max_p before[p] + trans[p, k], four predecessors at a time."""
+    """Write ``out[k] = theta[k] + max_p (before[p] + trans[p, k])``, four predecessors at a time."""
     K = before.shape[0]
     for k in range(K):
         out[k] = before[0] + trans[k]
@@ -180,25 +181,8 @@ def forward(before, trans, theta, out):
         out[k] += theta[k]
 
 
-def first_argmax(row):
-    best = 0
-    for k in range(1, row.shape[0]):
-        if row[k] > row[best]:
-            best = k
-    return best
-
-
-def truth_value(data, i, w, work):
-    start = data.y_off[i]
-    return path_value(data, data.y[start : data.y_off[i + 1]], w, work)
-
-
-def labeling_value(data, i, w, work):
-    return path_value(data, work.y[: data.y_off[i + 1] - data.y_off[i]], w, work)
-
-
-def path_value(data, y, w, work):
-    """theta'z(y)."""
+def value_of(data, i, y, w, work):
+    """``sum_t theta[t, y_t] + sum_t trans[y_{t-1}, y_t]``."""
     trans = w[transition_offset(data) :]
     value = work.theta[0, y[0]]
     for t in range(1, y.shape[0]):
@@ -207,15 +191,18 @@ def path_value(data, y, w, work):
 
 
 def start_parts(data, i, w, work):
+    """From now on no score is known."""
     work.tick[0] += 1
 
 
-def labeling_scores(data, i, w, work):
-    for t in range(data.y_off[i + 1] - data.y_off[i]):
-        score_part(data, i, t, work.y[t], w, work)
+def score_labeling(data, i, y, w, work):
+    """Theta at the labels of all positions."""
+    for t in range(y.shape[0]):
+        score_part(data, i, t, y[t], w, work)
 
 
 def direction_scores(data, i, w, work):
+    """Theta at the direction's labels of positions."""
     T = data.y_off[i + 1] - data.y_off[i]
     for e in range(work.size[0]):
         if work.row[e] < T:
@@ -223,7 +210,7 @@ def direction_scores(data, i, w, work):
 
 
 def score_part(data, i, t, k, w, work):
-    """theta[t, k] with the loss, unless this round has computed it."""
+    """``theta[t, k]`` with the loss, unless this round has computed it."""
     if work.stamp[t, k] == work.tick[0]:
         return
     work.stamp[t, k] = work.tick[0]
@@ -239,6 +226,7 @@ def score_part(data, i, t, k, w, work):
 
 
 def loss(data, i, work):
+    """``loss_scale_i sum_t cost[y_it, y_t]``."""
     start = data.y_off[i]
     total = 0.0
     for t in range(data.y_off[i + 1] - start):
@@ -247,6 +235,7 @@ def loss(data, i, work):
 
 
 def slot_value(data, i, slot, labelings, by_parts, w, work):
+    """``theta'z(y)`` of a kept labeling; scores and their sum in one go over the positions."""
     T = data.y_off[i + 1] - data.y_off[i]
     begin = slot_offset(data, i, slot, labelings)
     y = labelings[begin : begin + T]
@@ -280,11 +269,12 @@ def difference(data, i, slot, other, labelings, work):
 
 
 def start_direction(data, i, work):
+    """``d = 0``: an empty list."""
     work.size[0] = 0
 
 
 def add_average(data, i, s, mu, work):
-    """The average's parts are distinct and come first, so each is a new entry."""
+    """``d = s mu_i``: the average's parts are distinct and come first, so each is a new entry."""
     average = ChainAverage(*mu)
     start = average.start[i]
     for e in range(average.size[i]):
@@ -296,12 +286,13 @@ def add_average(data, i, s, mu, work):
     work.size[0] = average.size[i]
 
 
-def add_labeling(data, i, s, work):
-    T = data.y_off[i + 1] - data.y_off[i]
-    add_part(0, work.y[0], s, work)
+def add_parts(data, i, s, y, work):
+    """``d += s z(y)``: every position's label and every transition."""
+    T = y.shape[0]
+    add_part(0, y[0], s, work)
     for t in range(1, T):
-        add_part(t, work.y[t], s, work)
-        add_part(T + work.y[t - 1], work.y[t], s, work)
+        add_part(t, y[t], s, work)
+        add_part(T + y[t - 1], y[t], s, work)
 
 
 def add_part(row, label, s, work):
@@ -318,11 +309,13 @@ def add_part(row, label, s, work):
 
 
 def end_direction(data, i, work):
+    """Forget which entry a part has."""
     for e in range(work.size[0]):
         work.slot[work.row[e], work.label[e]] = -1
 
 
 def slope(data, i, w, work):
+    """``theta'd``; the score of a transition is its weight."""
     T = data.y_off[i + 1] - data.y_off[i]
     trans = w[transition_offset(data) :]
     total = 0.0
@@ -336,6 +329,7 @@ def slope(data, i, w, work):
 
 
 def sqnorm(data, i, work):
+    """``|B_i d|^2``: U's share, then those of the transitions and of the biases of the ends."""
     T = data.y_off[i + 1] - data.y_off[i]
     if data.gram_off[i + 1] > data.gram_off[i]:
         total = unary_sqnorm_by_gram(data, i, T, work)
@@ -350,7 +344,7 @@ def sqnorm(data, i, work):
 
 
 def unary_sqnorm_by_gram(data, i, T, work):
-    """Sum over labels k and positions t, s of d[t, k] d[s, k] x_t'x_s; entries of one label are chained."""
+    """``sum_k sum_{t, s} d[t, k] d[s, k] x_t'x_s``; entries of one label are chained."""
     gram = data.gram[data.gram_off[i] : data.gram_off[i + 1]]
     total = 0.0
     for e in range(work.size[0]):
@@ -371,7 +365,7 @@ def unary_sqnorm_by_gram(data, i, T, work):
 
 
 def unary_sqnorm_by_scratch(data, i, T, work):
-    """Accumulate sum_t x_t d_t' in the scratch matrix, add up its squares, and clear what was touched."""
+    """Accumulate ``sum_t x_t d_t'`` in the scratch matrix, add up its squares, and clear what was touched."""
     K = data.n_labels
     start = data.y_off[i]
     add_outer(data, start, T, 1.0, work, work.features)
@@ -408,6 +402,7 @@ def reserve(data, i, mu, work):
 
 
 def advance(data, i, gamma, work, mu):
+    """``mu_i += gamma d``; entries whose mass is gone leave the list."""
     average = ChainAverage(*mu)
     start = average.start[i]
     count = average.size[i]
@@ -425,6 +420,7 @@ def advance(data, i, gamma, work, mu):
 
 
 def apply(data, i, s, work, w):
+    """``w += s B_i d``."""
     K = data.n_labels
     F = data.n_features
     start = data.y_off[i]
@@ -445,7 +441,7 @@ def apply(data, i, s, work, w):
 
 
 def add_outer(data, start, T, s, work, out):
-    """Add s sum_t x_t d_t' to ``out``, a flat (F, K) matrix."""
+    """``out += s sum_t x_t d_t'``, a flat (F, K) matrix."""
     K = data.n_labels
     for e in range(work.size[0]):
         t, k, change = work.row[e], work.label[e], s * work.d[e]
@@ -458,7 +454,7 @@ def add_outer(data, start, T, s, work, out):
 
 
 def grams(indptr, indices, values, y_off, gram_off, out):
-    """Gram matrix X X' of every sequence that has room in ``out``; column indices are sorted."""
+    """Gram matrix ``X X'`` of every sequence that has room in ``out``; column indices are sorted."""
     for i in range(y_off.shape[0] - 1):
         start = y_off[i]
         T = y_off[i + 1] - start

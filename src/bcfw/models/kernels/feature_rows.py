@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 def add_rows(data, token, w, out):
-    """Add U'x to ``out`` for one position, four features at a time; U (F, K) is the beginning of w."""
+    """``out += U'x_token``, four features at a time; U (F, K) is the beginning of w."""
     K = out.shape[0]
     indices = data.indices[data.indptr[token] : data.indptr[token + 1]]
     values = data.values[data.indptr[token] : data.indptr[token + 1]]
@@ -58,3 +58,12 @@ def add_row_outer(data, row, s, count, work, few, w):
         else:
             for k in range(K):
                 weights[k] += c * work.d[k]
+
+
+def first_argmax(row):
+    """The label of the largest score in a row of scores; of several, the first."""
+    best = 0
+    for k in range(1, row.shape[0]):
+        if row[k] > row[best]:
+            best = k
+    return best

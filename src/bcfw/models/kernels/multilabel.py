@@ -12,6 +12,7 @@ import numpy as np
 
 from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product
 from bcfw.models.kernels.labelings import slot_offset
+from bcfw.models.kernels.part_vectors import score_part
 
 
 class MultilabelData(NamedTuple):
@@ -21,7 +22,7 @@ class MultilabelData(NamedTuple):
     ----------
     indptr, indices, values : CSR of the (n, F) features
     y : (n L,) true labels, 0 or 1, example after example
-    y_off : (n + 1,) 0, L, ..., n L
+    y_off, part_off : (n + 1,) 0, L, ..., n L and 0, L + 4E, ..., n (L + 4E)
     sqnorms : (n,) |x_i|^2
     edges : (E, 2) pairs of labels
     order, above, link, stride : (L,) each; see :class:`bcfw.models.label_tree.Forest`
@@ -34,6 +35,7 @@ class MultilabelData(NamedTuple):
     values: np.ndarray
     y: np.ndarray
     y_off: np.ndarray
+    part_off: np.ndarray
     sqnorms: np.ndarray
     edges: np.ndarray
     order: np.ndarray
@@ -50,21 +52,18 @@ class MultilabelWork(NamedTuple):
 
     Attributes
     ----------
-    theta : (L,) scores of the labels that are on; the score of a label that is off is 0
     best : (L, 2) best score of the subtree of a label in each of its states
     y : (L,) the current labeling
-    d : (L + 4E,) the current direction
-    n_moved : (2,) how many parts it moves, of labels, and in all
-    moved : (L + 4E,) which, those of labels first
-    stamp, tick : (L,) and (1,) in which round a score was computed, and the current round
+    theta, d, moved, n_moved, stamp, tick : for L + 4E parts (see :mod:`bcfw.models.kernels.part_vectors`); labels
+        come before edges in ``moved``, and the scores of edges are not in theta: they are the weights V
     """
 
-    theta: np.ndarray
     best: np.ndarray
     y: np.ndarray
+    theta: np.ndarray
     d: np.ndarray
-    n_moved: np.ndarray
     moved: np.ndarray
+    n_moved: np.ndarray
     stamp: np.ndarray
     tick: np.ndarray
 
@@ -79,16 +78,44 @@ def edge_part(data, e, y):
     return data.n_labels + 4 * e + 2 * y[data.edges[e, 0]] + y[data.edges[e, 1]]
 
 
-def scores(data, i, w, loss_weight, work):
-    start = data.y_off[i]
-    for label in range(data.n_labels):
-        work.theta[label] = loss_weight * loss_part(data, start + label)
-    add_rows(data, i, w, work.theta)
+def n_moved_labels(data, work):
+    """How many of the moved parts are labels: the first ones of the list."""
+    count = 0
+    while count < work.n_moved[0] and work.moved[count] < data.n_labels:
+        count += 1
+    return count
 
 
 def loss_part(data, place):
     """What turning a label on adds to the loss: L_i(y) = sum_l loss_part (y_l - y_il)."""
     return data.loss_scale * (1.0 - 2.0 * data.y[place])
+
+
+def scores(data, i, w, loss_weight, work):
+    """``theta[l] = loss_weight loss_part + x_i'U[:, l]`` for a label that is on; off it has score 0."""
+    start = data.y_off[i]
+    labels = work.theta[: data.n_labels]
+    for label in range(data.n_labels):
+        labels[label] = loss_weight * loss_part(data, start + label)
+    add_rows(data, i, w, labels)
+
+
+def theta_of(data, i, label, w):
+    """``loss_part + x_i'U[:, l]``."""
+    return loss_part(data, data.y_off[i] + label) + column_product(data, i, label, w)
+
+
+def score_labeling(data, i, y, w, work):
+    """Theta at the labels that are on."""
+    for label in range(data.n_labels):
+        if y[label] == 1:
+            score_part(data, i, label, w, work)
+
+
+def direction_scores(data, i, w, work):
+    """Theta at the moved labels."""
+    for j in range(n_moved_labels(data, work)):
+        score_part(data, i, work.moved[j], w, work)
 
 
 def argmax(data, i, w, work):
@@ -125,17 +152,8 @@ def states_below(data, label, state, V, work):
     return work.best[label, 0] + V[first], work.best[label, 1] + V[first + stride]
 
 
-def truth_value(data, i, w, work):
-    start = data.y_off[i]
-    return value_of(data, data.y[start : start + data.n_labels], w, work)
-
-
-def labeling_value(data, i, w, work):
-    return value_of(data, work.y, w, work)
-
-
-def value_of(data, y, w, work):
-    """The value theta'z(y)."""
+def value_of(data, i, y, w, work):
+    """Theta of the labels that are on, plus V of every edge's joint state."""
     total = 0.0
     for label in range(data.n_labels):
         if y[label] == 1:
@@ -147,6 +165,7 @@ def value_of(data, y, w, work):
 
 
 def loss(data, i, work):
+    """The number of wrong labels, scaled."""
     start = data.y_off[i]
     wrong = 0
     for label in range(data.n_labels):
@@ -154,31 +173,16 @@ def loss(data, i, work):
     return data.loss_scale * wrong
 
 
-def start_parts(data, i, w, work):
-    work.tick[0] += 1
-
-
-def labeling_scores(data, i, w, work):
+def add_parts(data, i, s, y, work):
+    """``d += s z(y)``: labels that are on, and every edge's joint state."""
     for label in range(data.n_labels):
-        if work.y[label] == 1:
-            score_part(data, i, label, w, work)
-
-
-def direction_scores(data, i, w, work):
-    for j in range(work.n_moved[0]):
-        score_part(data, i, work.moved[j], w, work)
-
-
-def score_part(data, i, label, w, work):
-    """Score of one label with the loss, unless this round has computed it."""
-    if work.stamp[label] == work.tick[0]:
-        return
-    work.stamp[label] = work.tick[0]
-    work.theta[label] = loss_part(data, data.y_off[i] + label) + column_product(data, i, label, w)
+        work.d[label] += s * y[label]
+    for e in range(data.edges.shape[0]):
+        work.d[edge_part(data, e, y)] += s
 
 
 def difference(data, i, slot, other, labelings, work):
-    """Only labels and edges in which the two labelings differ enter the direction."""
+    """Only labels and edges in which the two labelings differ are visited; d is wrong at edges that are not listed."""
     L = data.n_labels
     begin = slot_offset(data, i, slot, labelings)
     y = labelings[begin : begin + L]
@@ -192,7 +196,6 @@ def difference(data, i, slot, other, labelings, work):
             count += 1
         else:
             work.d[label] = 0.0
-    work.n_moved[0] = count
     for e in range(data.edges.shape[0]):
         gained, lost = edge_part(data, e, y), edge_part(data, e, z)
         if gained != lost:
@@ -201,69 +204,37 @@ def difference(data, i, slot, other, labelings, work):
             work.moved[count] = gained
             work.moved[count + 1] = lost
             count += 2
-    work.n_moved[1] = count
-
-
-def start_direction(data, i, work):
-    for part in range(work.d.shape[0]):
-        work.d[part] = 0.0
-
-
-def add_average(data, i, s, mu, work):
-    average = mu[0][i]
-    for part in range(work.d.shape[0]):
-        work.d[part] += s * average[part]
-
-
-def add_labeling(data, i, s, work):
-    for label in range(data.n_labels):
-        work.d[label] += s * work.y[label]
-    for e in range(data.edges.shape[0]):
-        work.d[edge_part(data, e, work.y)] += s
-
-
-def end_direction(data, i, work):
-    count = 0
-    for label in range(data.n_labels):
-        if work.d[label] != 0.0:
-            work.moved[count] = label
-            count += 1
     work.n_moved[0] = count
-    for part in range(data.n_labels, work.d.shape[0]):
-        if work.d[part] != 0.0:
-            work.moved[count] = part
-            count += 1
-    work.n_moved[1] = count
 
 
 def slope(data, i, w, work):
+    """``theta_labels'd_labels + V'd_edges``."""
+    n_labels = n_moved_labels(data, work)
     total = 0.0
-    for j in range(work.n_moved[0]):
+    for j in range(n_labels):
         total += work.theta[work.moved[j]] * work.d[work.moved[j]]
     offset = edge_offset(data)
-    for j in range(work.n_moved[0], work.n_moved[1]):
+    for j in range(n_labels, work.n_moved[0]):
         total += w[offset + work.moved[j]] * work.d[work.moved[j]]
     return total
 
 
 def sqnorm(data, i, work):
+    """``|x_i|^2 |d_labels|^2 + |d_edges|^2``."""
+    n_labels = n_moved_labels(data, work)
     labels = 0.0
-    for j in range(work.n_moved[0]):
+    for j in range(n_labels):
         labels += work.d[work.moved[j]] * work.d[work.moved[j]]
     edges = 0.0
-    for j in range(work.n_moved[0], work.n_moved[1]):
+    for j in range(n_labels, work.n_moved[0]):
         edges += work.d[work.moved[j]] * work.d[work.moved[j]]
     return data.sqnorms[i] * labels + edges
 
 
-def advance(data, i, gamma, work, mu):
-    average = mu[0][i]
-    for j in range(work.n_moved[1]):
-        average[work.moved[j]] += gamma * work.d[work.moved[j]]
-
-
 def apply(data, i, s, work, w):
-    add_row_outer(data, i, s, work.n_moved[0], work, data.n_labels // 4, w)
+    """``U += s x_i d_labels'`` and ``V += s d_edges``."""
+    n_labels = n_moved_labels(data, work)
+    add_row_outer(data, i, s, n_labels, work, data.n_labels // 4, w)
     offset = edge_offset(data)
-    for j in range(work.n_moved[0], work.n_moved[1]):
+    for j in range(n_labels, work.n_moved[0]):
         w[offset + work.moved[j]] += s * work.d[work.moved[j]]
