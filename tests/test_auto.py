@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bcfw
-from bcfw.solvers import BCFW, MultiPlane, auto, pass_runner, stopwatch
+from bcfw.solvers import BCFW, MultiPlane, auto, stopwatch
 from problems import CASES
 
 
@@ -19,7 +19,7 @@ def steady_clock():
 def clock(monkeypatch):
     """A clock that only oracle calls move, one of them by a second more, and visits to the store."""
     costs = {"oracle": 1.0, "now": 0.0, "calls": 0, "interrupted": -1}
-    monkeypatch.setattr(pass_runner.time, "perf_counter", lambda: costs["now"])
+    monkeypatch.setattr(bcfw.run, "now", lambda: costs["now"])
     return costs
 
 

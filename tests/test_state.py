@@ -92,7 +92,7 @@ def check_marginals(problem):
     """Averages of labelings: non-negative, one label per position, transitions that fit their two ends."""
     data, mu = problem.data, problem.state.mu
     if isinstance(problem.form, bcfw.models.Multiclass):
-        unary = mu[0]
+        unary = problem.form.marginals(data, mu)
     elif isinstance(problem.form, bcfw.models.Chain):
         unary, transitions = problem.form.marginals(data, mu)
         assert transitions.min() >= 0.0

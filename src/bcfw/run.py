@@ -18,6 +18,11 @@ import numpy as np
 from bcfw.errors import ConvergenceWarning
 
 
+def now() -> float:
+    """Seconds of the clock that runs and solvers read; it never goes back."""
+    return time.perf_counter()
+
+
 @dataclass(frozen=True)
 class Info:
     """What a callback sees; return True from it to stop. Each optimiser has a subclass with names of its own.
@@ -151,13 +156,13 @@ class Run:
         self.rows: list[dict[str, float]] = []
         #: A copy of the point that would be returned now; the optimiser says how to get it.
         self.point: Callable[[], Any]
-        self._start = time.perf_counter()
+        self._start = now()
         self._saved = self._start
 
     @property
     def seconds(self) -> float:
         """Wall-clock time since the start."""
-        return time.perf_counter() - self._start
+        return now() - self._start
 
     def record(self, converged: bool, **row: float) -> None:
         """Add a row to the history, which must have the columns ``unit`` and gap; the caller judges convergence."""
@@ -178,9 +183,9 @@ class Run:
 
     def after(self, done: float) -> None:
         """After a pass or an iteration: call the callbacks, and save if it is time."""
-        if self.autosave is not None and time.perf_counter() - self._saved >= self.autosave[0]:
+        if self.autosave is not None and now() - self._saved >= self.autosave[0]:
             self.autosave[1]()
-            self._saved = time.perf_counter()
+            self._saved = now()
         info = self.info(
             unit=self.unit,
             done=done,

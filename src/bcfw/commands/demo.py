@@ -19,7 +19,7 @@ NEXT = """\
 What to do next:
   your own sequences    bcfw.ChainSVM().fit(X, y): X a list of (T, F) arrays, y a list of T labels each
   your own structure    three methods in Python: docs/own_models.md
-  how it is certified   docs/how_it_works.md"""
+  how it is certified   docs/certificate.md"""
 
 
 @click.command()

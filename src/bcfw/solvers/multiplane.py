@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import time
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from bcfw.options import Choice, Count, CountOr, Flag, NonNegative, Positive
 from bcfw.passes.store_visits import pairwise_pass
 from bcfw.records import FW, ORACLE, PAIRWISE, STORE_ONLY, WORST, StorePlan
 from bcfw.selection import SAMPLINGS
+from bcfw.solvers import stopwatch
 from bcfw.solvers.acceleration import Acceleration
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.pass_runner import PassRunner
@@ -115,7 +115,7 @@ class MultiPlane(Solver):
 
     def _iteration(self, runner: PassRunner, rng: np.random.Generator, number: int) -> float:
         """One exact pass and the passes over the store that pay; returns the dual gain."""
-        start = time.perf_counter()  # line 5 of Alg. 3: an exact pass
+        start = stopwatch.now()  # line 5 of Alg. 3: an exact pass
         total = runner.one_pass(SAMPLINGS[self.sampling], rng, self.plan(ORACLE, number))
         spent = self._cost(start, 1.0)
         most = MOST_STORE_PASSES if self.passes == "auto" else self.passes
@@ -123,7 +123,7 @@ class MultiPlane(Solver):
             runner.run.check_limits(runner.effort)
             if runner.run.status is not None:
                 break
-            start = time.perf_counter()
+            start = stopwatch.now()
             gain = runner.one_pass(SAMPLINGS["permuted"], rng, self.plan(STORE_ONLY, number), track=1)
             cost = self._cost(start, self.store_cost)
             total += gain
@@ -133,7 +133,7 @@ class MultiPlane(Solver):
         return total
 
     def _cost(self, start: float, fixed: float) -> float:
-        return time.perf_counter() - start if self.clock == "wall" else float(fixed)
+        return stopwatch.now() - start if self.clock == "wall" else float(fixed)
 
     def plan(self, source: int, number: int) -> StorePlan:
         """How a pass of iteration ``number`` uses the store."""

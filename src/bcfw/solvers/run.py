@@ -15,13 +15,24 @@ from bcfw.run import Info, Run
 class PassInfo(Info):
     """What a callback of :func:`bcfw.train` sees after each pass; return True from it to stop.
 
-    ``primal``, ``dual`` and ``gap`` are those of the latest certificate; ``w`` is a copy of the current weights.
+    ``primal``, ``dual`` and ``gap`` are those of the latest certificate, taken at ``certified_passes``; ``w`` is a copy
+    of the current weights.
     """
 
     @property
     def n_passes(self) -> float:
         """Passes over the data so far."""
         return self.done
+
+    @property
+    def max_passes(self) -> float:
+        """How many it may make."""
+        return self.limit
+
+    @property
+    def certified_passes(self) -> float:
+        """When the latest certificate was taken."""
+        return self.latest["passes"]
 
     @property
     def primal(self) -> float:
