@@ -90,7 +90,8 @@ def test_shares_of_parts_are_those_of_the_whole():
     s = np.arange(1.0, len(case.y) + 1)
     shares = np.concatenate([part.state.c for part in parts_of(case, s)])
     np.testing.assert_allclose(shares, s / s.sum(), rtol=1e-15)
-    whole = open_problem(case.model, case.X, case.y, case.lam, total_weight=2.0 * len(case.y))
+    bound = case.model.bind(case.X, case.y)
+    whole = open_problem(bound, case.X, case.y, case.lam, total_weight=2.0 * len(case.y))
     np.testing.assert_allclose(whole.state.c, 0.5 / len(case.y), rtol=1e-15)
 
 

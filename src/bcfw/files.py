@@ -22,7 +22,8 @@ def replacing(target: PathLike, mode: str = "wb", *, make_parents: bool = False)
     """Open a file that takes the place of ``target`` when all of it is written.
 
     It is a temporary file in the same folder. Where the block raises, or the process dies, an older ``target`` stays
-    as it was; an exception also removes the temporary file. The new file can be read by everybody (mode 0o644).
+    as it was; an exception also removes the temporary file. The new file has the permissions
+    that the user's umask gives to new files.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def replacing(target: PathLike, mode: str = "wb", *, make_parents: bool = False)
     try:
         with file:
             yield file
-        os.chmod(file.name, 0o644)
+        os.chmod(file.name, 0o666 & ~_umask())
         os.replace(file.name, target)
     except BaseException:
         Path(file.name).unlink(missing_ok=True)
@@ -105,6 +106,13 @@ def user_cache(*parts: str) -> Path:
     # The XDG specification tells programs to ignore relative paths.
     home = Path(named) if os.path.isabs(named) else Path.home() / ".cache"
     return home.joinpath("bcfw", *parts)
+
+
+def _umask() -> int:
+    """The user's mask of file permissions, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _open_beside(target: Path, mode: str, delete: bool) -> IO[Any]:

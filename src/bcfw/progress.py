@@ -97,8 +97,8 @@ class Progress:
         left = seconds_left(info)
         shown = "".join(f"{name} {value:.6g}, " for name, value in info.shown.items())
         return (
-            f"{SINGULAR[info.unit]} {info.done:g}: {shown}gap {info.gap:.3g} (target {info.gap_target:.3g}), "
-            f"{info.seconds:.1f} s{'' if left is None else f', {left:.0f} s left'}"
+            f"{SINGULAR.get(info.unit, info.unit)} {info.done:g}: {shown}gap {info.gap:.3g} "
+            f"(target {info.gap_target:.3g}), {info.seconds:.1f} s{'' if left is None else f', {left:.0f} s left'}"
         )
 
     def _draw(self, info: Info) -> None:

@@ -34,7 +34,8 @@ class Info:
     seconds : since the start
     latest : the newest row of the history, which was recorded after ``latest[unit]`` of them
     gap_target : the gap at which the run has converged
-    limit, max_seconds : where it ends at the latest; None for no limit
+    limit : how many may be done; infinity for no limit
+    max_seconds : when the run ends at the latest; None for no limit
     point : function that returns a copy of the current point
     """
 

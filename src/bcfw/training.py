@@ -14,6 +14,7 @@ import numpy as np
 from bcfw.dual import DualProblem, open_problem, snapshots
 from bcfw.errors import InputError, ModelError, OptionError, OracleError
 from bcfw.files import check_writable
+from bcfw.models import CompiledModel
 from bcfw.models.model import require_model
 from bcfw.options import Count, NonNegative, Positive
 from bcfw.progress import progress_callbacks
@@ -138,9 +139,10 @@ def explained(model: Any) -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith("numba."):
             raise
+        hint = "; bcfw.check_model runs them as plain Python, which often tells more"
         raise ModelError(
-            f"{type(model).__name__}: numba cannot compile its kernels (its message is above); bcfw.check_model runs "
-            "them as plain Python, which often tells more"
+            f"{type(model).__name__}: numba cannot compile its kernels (its message is above)"
+            f"{hint if isinstance(model, CompiledModel) else ''}"
         ) from error
 
 

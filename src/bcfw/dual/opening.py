@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from bcfw.dual.problem import DualProblem
+from bcfw.errors import OptionError
 from bcfw.inputs.bounds import join_bounds
 from bcfw.inputs.examples import by_position
-from bcfw.inputs.sample_weights import block_shares, read_sample_weight
+from bcfw.inputs.sample_weights import block_shares, read_part_weight, read_sample_weight
 from bcfw.models import Model
+from bcfw.options import Positive
 
 
 def open_problem(
@@ -40,14 +42,21 @@ def open_problem(
     total_weight : float or None
         Sum of the weights of all examples, if these are only some of them: the shares are then
         ``c_i = s_i / total_weight``, and sums over the blocks of all parts are those of the whole problem. The model
-        must be bound to the whole data before.
+        must be bound to the whole data before, and is used as it is.
 
     Returns
     -------
     DualProblem
     """
+    Positive(1.0).check("", "lam", lam)
     X, y = by_position(X), by_position(y)
-    weight = None if sample_weight is None else read_sample_weight(sample_weight, len(y))
-    form, data = type(model)._open(model, X, y, weight)
+    if total_weight is None:
+        weight = read_sample_weight(sample_weight, len(y))
+        form, data = type(model)._open(model, X, y, weight)
+    else:
+        weight = read_part_weight(sample_weight, len(y), total_weight)
+        if model.dim is None:
+            raise OptionError("total_weight is given for a part of the examples; bind the model to all of them before")
+        form, data = type(model)._open_bound(model, X, y)
     box = join_bounds(form.dim, form.bounds(), bounds)
     return DualProblem(form, data, block_shares(weight, len(y), total_weight), lam, box, n_jobs)

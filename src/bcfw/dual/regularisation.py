@@ -25,25 +25,28 @@ def change_lam(problem: DualProblem, lam: float, keep: str = "w") -> None:
 
         - "alpha": the dual variables, and ``v <- v / rho``. The block gaps are unknown until the next certificate.
         - "w": the weights. All mass but the truth's is multiplied by rho <= 1 and ``ell_i <- rho ell_i``; block gaps
-          change by ``(1 - rho) (ell_i - lam <w, v_i>)``, so that gaps known at w stay known (gaps-2016, Alg. 7).
+          change by ``(1 - rho) (ell_i - lam <w, v_i>)``: the gaps of a certificate stay exact (gaps-2016, Alg. 7).
     """
     lam = float(Positive(1.0).check("change_lam", "lam", lam))
     KEEP.check("change_lam", "keep", keep)
     rho = lam / problem.lam
     if keep == "w" and rho > 1.0:
         raise OptionError(f"change_lam: keep='w' needs a smaller lam than {problem.lam:g}, got {lam:g}; use 'alpha'")
+    problem.lam = lam
+    if problem.untouched:  # all mass is on the truths, and v = 0
+        return
+    if problem.store is not None:
+        problem.store.used[:] = 0  # the next run counts its rounds anew
     if keep == "w":
         shrink(problem, rho)
     else:
         problem.v = problem.v / rho
         problem.state.gap[:] = 0.0
         problem.point = None
-    problem.lam = lam
 
 
 def shrink(problem: DualProblem, rho: float) -> None:
     """Multiply the mass of all outputs but the truths by rho; w stays if lam is multiplied by rho, too."""
-    problem.untouched = False
     store, blocks = problem.store, np.arange(problem.n_blocks)
     if store is not None and np.any(store.rest != 1.0):
         problem.call(store_shrink_pass, blocks, rho, tuple(store), np.zeros(store.alpha.shape[1]))

@@ -14,8 +14,8 @@ from bcfw.files import replacing
 from bcfw.passes.rebuild import fold_pass
 from bcfw.records import STEPS, Store
 
-#: Version of the layout; a reader refuses a newer one.
-VERSION = 1
+#: Version of the layout; a reader refuses any other.
+VERSION = 2
 
 #: What every snapshot has besides the model's averages; "weight" are the shares c_i.
 KEYS = ("model", "dim", "data", "lam", "steps", "weight", "w", "ell")
@@ -132,8 +132,9 @@ def read(path: str | Path) -> dict[str, Any]:
         missing = [key for key in KEYS if key not in snapshot]
     except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise InputError(f"{path} is not a readable checkpoint ({error})") from error
-    if version > VERSION:
-        raise InputError(f"{path} was written by a newer bcfw (layout {version}); update to read it")
+    if version != VERSION:
+        age, advice = ("a newer", "update to read it") if version > VERSION else ("an older", "train without it")
+        raise InputError(f"{path} was written by {age} bcfw (layout {version}); {advice}")
     if missing:
         raise InputError(f"{path} is not a readable checkpoint (it has no {missing[0]})")
     return snapshot

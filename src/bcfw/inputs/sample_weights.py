@@ -6,11 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.errors import InputError
+from bcfw.errors import InputError, OptionError
+from bcfw.options import Positive
 
 
 def read_sample_weight(sample_weight: Any, n: int) -> np.ndarray | None:
     """(n,) float64 weights, checked; None as it is."""
+    s = _weights(sample_weight, n)
+    if s is not None and s.sum() == 0:
+        raise InputError("sample_weight is zero for every example; give at least one a positive weight")
+    return s
+
+
+def read_part_weight(sample_weight: Any, n: int, total: Any) -> np.ndarray | None:
+    """The same for n examples out of more, whose weights sum to ``total``; these may all be zero."""
+    Positive(1.0).check("", "total_weight", total)
+    s = _weights(sample_weight, n)
+    own = float(n if s is None else s.sum())
+    if own > (1.0 + 1e-9) * total:
+        raise OptionError(f"total_weight is {total:g}, less than the weight of these examples alone ({own:g})")
+    return s
+
+
+def _weights(sample_weight: Any, n: int) -> np.ndarray | None:
     if sample_weight is None:
         return None
     try:
@@ -24,8 +42,6 @@ def read_sample_weight(sample_weight: Any, n: int) -> np.ndarray | None:
         raise InputError(f"sample_weight of example {bad[0]} is {s[bad[0]]}; weights must be finite and >= 0")
     if s.max(initial=0.0) > np.finfo(np.float64).max / n:
         raise InputError("the sum of sample_weight is too large for a floating-point number; divide the weights")
-    if s.sum() == 0:
-        raise InputError("sample_weight is zero for every example; give at least one a positive weight")
     return s
 
 

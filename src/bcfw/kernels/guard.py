@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import warnings
 from types import ModuleType
 
@@ -46,5 +47,6 @@ def version_text() -> str:
 
 
 def numba_version() -> tuple[int, ...]:
-    """Its first two numbers."""
-    return tuple(int(number) for number in version_text().split(".")[:2])
+    """Its first two numbers; (0, 0), which was not tested, for a version without numbers."""
+    found = re.match(r"(\d+)\.(\d+)", version_text())
+    return tuple(map(int, found.groups())) if found else (0, 0)

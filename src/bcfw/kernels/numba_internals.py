@@ -17,6 +17,8 @@ The disk cache
 from __future__ import annotations
 
 import contextlib
+import functools
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -131,12 +133,11 @@ class _Cache(caching.FunctionCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save what another process can use; an index that cannot be read is begun anew, a full disk is no error."""
-        if needs_addresses(data.library):
-            return
         try:
-            super().save_overload(sig, data)
+            if not needs_addresses(data.library):
+                super().save_overload(sig, data)
         except Exception:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(Exception):
                 self.flush()
                 super().save_overload(sig, data)
 
@@ -166,19 +167,29 @@ def when_compiling(notice: Callable[[], None]) -> Iterator[None]:
 
 
 def check() -> None:
-    """Raise unless a small function that calls another one compiles by the options above and computes rightly."""
-    double = numba.njit(**inner_options(allocates=False, inlined=True, recursive=False))(_double)
+    """Raise unless a trial function compiles by the options above, computes rightly, and comes back from the disk."""
+    compiled: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for attempt in ("first", "second"):
+            trial = numba.njit(nogil=True, **entry_options(allocates=False))(_total)
+            attach_cache(trial, "trial" * 5, Path(folder))
+            with when_compiling(functools.partial(compiled.append, attempt)):
+                found = trial(np.arange(4.0))
+            if found != 12.0:
+                raise RuntimeError(f"a trial function returned {found} instead of 12")
+    if "second" in compiled:
+        raise RuntimeError("a trial function was compiled again although it had been saved")
 
-    def total(x):  # type: ignore[no-untyped-def]
-        result = 0.0
-        for j in range(x.shape[0]):
-            result += double(x[j])
-        return result
 
-    found = numba.njit(nogil=True, **entry_options(allocates=False))(total)(np.arange(4.0))
-    if found != 12.0:
-        raise RuntimeError(f"a trial function returned {found} instead of 12")
-
-
-def _double(x: Any) -> Any:
+def _twice(x: Any) -> Any:
     return 2.0 * x
+
+
+_compiled_twice = numba.njit(**inner_options(allocates=False, inlined=True, recursive=False))(_twice)
+
+
+def _total(x: Any) -> Any:
+    result = 0.0
+    for j in range(x.shape[0]):
+        result += _compiled_twice(x[j])
+    return result

@@ -12,7 +12,7 @@ import numpy as np
 from bcfw.errors import ModelError, OptionError
 from bcfw.inputs.examples import check_same_length, example_count
 from bcfw.models.form import Form
-from bcfw.models.hooks import checked_dim, hook
+from bcfw.models.hooks import bound_copy, checked_dim
 from bcfw.models.kernels import feature_space
 from bcfw.models.kernels.feature_space import FeatureWork, features_pass, truth_losses_pass
 from bcfw.models.kernels.labelings import keep_labeling, same_labeling
@@ -104,13 +104,20 @@ class CompiledModel(Model):
         return content_hash(*vars(self).items())
 
     def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Form, Any]:
-        bound = hook(self, "bind")(X, y)
-        checked_dim(bound)
-        return CompiledForm(bound), checked_pack(bound, X, y)
+        return type(self)._open_bound(bound_copy(self, X, y, sample_weight), X, y)
+
+    def _open_bound(self, X: Any, y: Any) -> tuple[Form, Any]:
+        return CompiledForm(self), checked_pack(self, X, y)
 
 
 class CompiledForm(IntegerLabelings, UserForm):
     """Blocks in feature space: ``z(y) = phi(x_i, y) - phi(x_i, y_i)`` joined with the loss, d + 1 numbers each."""
+
+    saves_labelings = True
+
+    @property
+    def _owner(self) -> str:
+        return self.name
 
     @property
     def has_upper_bound(self) -> bool:

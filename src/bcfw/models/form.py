@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bcfw.errors import ModelError
 from bcfw.kernels import KernelSet
 
 #: What a model may offer beyond the kernels that all have; a solver names what it needs of these.
@@ -41,6 +42,10 @@ class Form:
     in_part_space: bool = False
     saves_labelings: bool = False
 
+    def _to_write(self, method: str) -> ModelError:
+        """The error for a method that every form needs and this one lacks."""
+        return ModelError(f"{self.name} needs a method {method} (see bcfw.models.form.Form)")
+
     @property
     def name(self) -> str:
         """The model's name in messages."""
@@ -54,9 +59,8 @@ class Form:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Words of :data:`NEEDS`."""
-        bounded = {"bounds"} if self.bounds() is not None else set()
-        return frozenset(bounded if "exact oracle" in self.offers else bounded | {"heuristic oracle"})
+        """Words of :data:`NEEDS`; whether w is bounded, the problem knows."""
+        return frozenset(set() if "exact oracle" in self.offers else {"heuristic oracle"})
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Box that the oracle needs w to lie in, as (lower, upper) of shape (dim,); None for no limits."""
@@ -68,15 +72,15 @@ class Form:
 
     def make_work(self, data: Any) -> Any:
         """Scratch of one thread."""
-        raise NotImplementedError
+        raise self._to_write("make_work")
 
     def make_labelings(self, data: Any, slots: int = 1) -> Any:
         """Room for some labelings per block, with the truth in every slot."""
-        raise NotImplementedError
+        raise self._to_write("make_labelings")
 
     def initial_mu(self, data: Any) -> tuple[Any, ...]:
         """Averaged parts of all blocks at the start, ``mu_i = z(y_i)``."""
-        raise NotImplementedError
+        raise self._to_write("initial_mu")
 
     def enlarge_mu(self, mu: tuple[Any, ...]) -> tuple[Any, ...]:
         """The same averages with more room; called when the kernel ``reserve`` has returned False."""
@@ -84,16 +88,16 @@ class Form:
 
     def export_mu(self, data: Any, mu: tuple[Any, ...]) -> list[np.ndarray]:
         """The block averages as plain arrays, to save."""
-        raise NotImplementedError
+        raise self._to_write("export_mu")
 
     def import_mu(self, data: Any, arrays: list[np.ndarray]) -> tuple[Any, ...]:
         """Inverse of :meth:`export_mu`."""
-        raise NotImplementedError
+        raise self._to_write("import_mu")
 
     def data_arrays(self, data: Any) -> list[np.ndarray]:
         """Arrays that tell the packed data from others."""
-        raise NotImplementedError
+        raise self._to_write("data_arrays")
 
     def fingerprint(self, data: Any) -> str:
         """Hash of what the mathematics depends on besides :meth:`data_arrays`."""
-        raise NotImplementedError
+        raise self._to_write("fingerprint")

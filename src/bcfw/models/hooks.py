@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any
+
+import numpy as np
 
 from bcfw.errors import ModelError
 
 #: Methods of :class:`bcfw.Model` that a class may override besides features, loss and oracle.
 HOOKS = ("bind", "predict", "bounds", "upper_bound", "oracle_operations", "fingerprint")
+
+#: Those methods as :class:`bcfw.Model` itself has them, by their names; filled in where that class is defined.
+DEFAULTS: dict[str, Any] = {}
 
 
 def hook(model: Any, name: str) -> Callable[..., Any]:
@@ -17,27 +24,48 @@ def hook(model: Any, name: str) -> Callable[..., Any]:
 
     What an instance keeps under the name, or a class as anything but a method, is the user's own and is not read.
     """
-    return _methods(model, name)[0].__get__(model, type(model))  # type: ignore[no-any-return]
+    return _method(model, name).__get__(model, type(model))  # type: ignore[no-any-return]
 
 
 def is_overridden(model: Any, name: str) -> bool:
     """Whether a model's class overrides a hook of :class:`bcfw.Model`."""
-    return len(_methods(model, name)) > 1
+    return _method(model, name) is not DEFAULTS[name]
 
 
 def hidden_hooks(model: Any) -> list[str]:
     """The hooks whose names a model uses for something of its own."""
-    return [name for name in HOOKS if name in vars(model) or not _is_method(type(model), name)]
+    return [name for name in HOOKS if name in vars(model) or not _is_method(_first(model, name))]
 
 
-def _methods(model: Any, name: str) -> list[Any]:
-    """The methods of that name in the order of inheritance; the last is that of :class:`bcfw.Model`."""
-    return [vars(kind)[name] for kind in type(model).__mro__ if name in vars(kind) and _is_method(kind, name)]
+def _method(model: Any, name: str) -> Any:
+    """The first method of that name in the order of inheritance."""
+    found = (vars(kind)[name] for kind in type(model).__mro__ if name in vars(kind))
+    return next(value for value in found if _is_method(value))
 
 
-def _is_method(kind: type, name: str) -> bool:
-    """Whether a class has a function under a name, be it static or decorated; no other value, class or property."""
-    return callable(getattr(kind, name)) and not isinstance(getattr(kind, name), type)
+def _first(model: Any, name: str) -> Any:
+    """What the model's class has under a name, whatever it is."""
+    return next(vars(kind)[name] for kind in type(model).__mro__ if name in vars(kind))
+
+
+def _is_method(value: Any) -> bool:
+    """Whether a class attribute is a function, be it static, of the class, or decorated; no property or object."""
+    if isinstance(value, staticmethod | classmethod):
+        return True
+    return callable(value) and hasattr(value, "__get__") and not isinstance(value, type)
+
+
+def bound_copy(model: Any, X: Any, y: Any, sample_weight: np.ndarray | None) -> Any:
+    """What the hook ``bind`` makes of a model; a copy, if it returns the model itself.
+
+    A ``bind`` that takes ``sample_weight`` gets the checked weights, or None.
+    """
+    bind = hook(model, "bind")
+    more = {"sample_weight": sample_weight} if "sample_weight" in inspect.signature(bind).parameters else {}
+    bound = bind(X, y, **more)
+    if not hasattr(type(bound), "oracle"):
+        raise ModelError(f"{type(model).__name__}.bind must return a copy of the model, got {bound!r}")
+    return copy.copy(bound) if bound is model else bound
 
 
 def checked_dim(model: Any) -> int:

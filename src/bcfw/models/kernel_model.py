@@ -1,26 +1,40 @@
-"""Base of the models that bring kernels of their own: what a user sees and what solvers see in one class."""
+"""Base of the models that bring kernels of their own, and the form of them that solvers see."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 
-from bcfw.errors import OptionError
+from bcfw.errors import ModelError, OptionError
 from bcfw.kernels import KernelSet
+from bcfw.models.form import Form
+from bcfw.models.hooks import bound_copy
 from bcfw.models.labelings import IntegerLabelings
 from bcfw.models.model import Model
 from bcfw.models.python_form import content_hash
+from bcfw.models.user_form import UserForm
 
 
 class KernelModel(IntegerLabelings, Model):
     """A model with integer labelings whose kernels are compiled; most built-in models derive from it.
 
-    A subclass sets ``kernels`` (the names of :data:`bcfw.passes.contract.KERNEL_NAMES`) and writes three steps of
-    reading data, ``_read``, ``_bound_to`` and ``_packed``, besides ``make_work`` and ``initial_mu``. Its data must have
-    the fields ``y`` (flat labels) and ``y_off`` (offsets).
+    A subclass has
+
+    - ``kernels``, made by :func:`bcfw.passes.contract.kernel_set` out of its own and shared kernels;
+    - three steps of reading data: ``_read``, ``_bound_to`` (which sets ``dim``) and ``_packed``, whose record has the
+      fields ``y`` (flat labels) and ``y_off`` (offsets); or ``bind`` and ``pack``, which then read the data twice;
+    - ``make_work`` and ``initial_mu``, the arrays that its kernels work on;
+    - ``features`` and ``loss`` of single outputs, and ``output``, if users see something else than a list of arrays;
+    - ``in_part_space = True``, if averaged parts of one set of inputs are averages for any other of the same sizes:
+      warm starts may then change the features;
+    - ``oracle_operations``, if they can be counted.
     """
+
+    #: Whether block averages mean the same for other inputs.
+    in_part_space: bool = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -28,22 +42,29 @@ class KernelModel(IntegerLabelings, Model):
         if kernels is not None and kernels.bindings.get("EXACT", True) != cls.exact_oracle:
             cls.kernels = kernels.rebound(EXACT=cls.exact_oracle)
 
-    @property
-    def model(self) -> Self:  # type: ignore[override]
-        """The model itself."""
-        return self
-
     def _read(self, X: Any, y: Any = None) -> Any:
         """The examples as checked arrays, each read once; without y, what prediction needs."""
-        raise NotImplementedError
+        raise self._to_write("_read")
 
     def _bound_to(self, examples: Any, sample_weight: np.ndarray | None) -> Self:
         """A copy with everything set that the examples, and where it matters their weights, determine."""
-        raise NotImplementedError
+        raise self._to_write("_bound_to")
 
     def _packed(self, examples: Any) -> Any:
         """The record that kernels read, of examples that fit the sizes this model is bound to."""
-        raise NotImplementedError
+        raise self._to_write("_packed")
+
+    def make_work(self, data: Any) -> Any:
+        """Scratch of one thread."""
+        raise self._to_write("make_work")
+
+    def initial_mu(self, data: Any) -> tuple[Any, ...]:
+        """Averaged parts of all blocks at the start, ``mu_i = z(y_i)``."""
+        raise self._to_write("initial_mu")
+
+    def enlarge_mu(self, mu: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The same averages with more room; called when the kernel ``reserve`` has returned False."""
+        return mu
 
     def bind(self, X: Any, y: Any, sample_weight: np.ndarray | None = None) -> Self:
         """A copy with everything set that the data determine."""
@@ -54,17 +75,18 @@ class KernelModel(IntegerLabelings, Model):
         self._check_bound()
         return self._packed(self._read(X, y))
 
-    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Self, Any]:
+    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Form, Any]:
+        if type(self).bind is not KernelModel.bind or type(self).pack is not KernelModel.pack:
+            return type(self)._open_bound(bound_copy(self, X, y, sample_weight), X, y)
         examples = self._read(X, y)
         bound = self._bound_to(examples, sample_weight)
-        return bound, bound._packed(examples)
+        return KernelForm(bound), bound._packed(examples)
+
+    def _open_bound(self, X: Any, y: Any) -> tuple[Form, Any]:
+        return KernelForm(self), type(self).pack(self, X, y)
 
     def fingerprint(self, data: Any) -> str:
-        return "" if self.in_part_space else content_hash(*vars(self).items())
-
-    @property
-    def offers(self) -> frozenset[str]:
-        return super().offers | {"operation count"}
+        return "" if type(self).in_part_space else content_hash(*vars(self).items())
 
     def predict(self, w: np.ndarray, X: Any) -> Any:
         """The best output of every input."""
@@ -82,4 +104,35 @@ class KernelModel(IntegerLabelings, Model):
 
     def _check_bound(self) -> None:
         if self.dim is None:
-            raise OptionError(f"{self.name}: call bind(X, y) first, or train; the sizes are not known yet")
+            raise OptionError(f"{self._owner}: call bind(X, y) first, or train; the sizes are not known yet")
+
+    def _to_write(self, method: str) -> ModelError:
+        return ModelError(f"{self._owner} needs a method {method} (see bcfw.models.KernelModel)")
+
+
+def _of_the_class(name: str) -> Callable[..., Any]:
+    """A method of a form that calls the method of that name of the model's class, whatever the instance keeps there."""
+
+    def call(form: Any, *args: Any) -> Any:
+        return getattr(type(form.model), name)(form.model, *args)
+
+    return call
+
+
+class KernelForm(UserForm):
+    """A bound :class:`KernelModel` as solvers see it."""
+
+    saves_labelings = True
+
+    def __init__(self, model: KernelModel) -> None:
+        super().__init__(model)
+        self.kernels = model.kernels
+        self.in_part_space = type(model).in_part_space
+
+    make_work = _of_the_class("make_work")
+    make_labelings = _of_the_class("make_labelings")
+    initial_mu = _of_the_class("initial_mu")
+    enlarge_mu = _of_the_class("enlarge_mu")
+    export_mu = _of_the_class("export_mu")
+    import_mu = _of_the_class("import_mu")
+    data_arrays = _of_the_class("data_arrays")

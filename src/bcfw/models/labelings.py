@@ -1,4 +1,4 @@
-"""What forms with integer labelings share: kept labelings are one flat array, and decoding is one compiled pass."""
+"""What models with integer labelings share: kept labelings are one flat array, and decoding is one compiled pass."""
 
 from __future__ import annotations
 
@@ -8,36 +8,54 @@ import numpy as np
 
 from bcfw.errors import InputError
 from bcfw.inputs.numbers import weight_vector
-from bcfw.models.form import Form
+from bcfw.kernels import KernelSet
 from bcfw.passes.decoding import decode_pass
 
 
-class IntegerLabelings(Form):
-    """A form whose data have the fields ``y`` (flat true labels) and ``y_off`` (n + 1 offsets)."""
+class IntegerLabelings:
+    """Mixin of forms and models whose data have the fields ``y`` (flat true labels) and ``y_off`` (n + 1 offsets)."""
 
-    saves_labelings = True
+    dim: Any
+    kernels: KernelSet
+
+    @property
+    def _owner(self) -> str:
+        """The model's name in messages."""
+        return type(self).__name__
+
+    def make_work(self, data: Any) -> Any:
+        """Scratch of one thread."""
+        raise NotImplementedError
+
+    def initial_mu(self, data: Any) -> tuple[Any, ...]:
+        """Averaged parts of all blocks at the start, ``mu_i = z(y_i)``."""
+        raise NotImplementedError
 
     def data_arrays(self, data: Any) -> list[np.ndarray]:
+        """Arrays that tell the packed data from others."""
         return [np.asarray(field) for field in data]
 
     def make_labelings(self, data: Any, slots: int = 1) -> np.ndarray:
+        """Room for some labelings per block, with the truth in every slot."""
         lengths = np.diff(data.y_off)
         block = np.repeat(np.arange(len(lengths)), slots * lengths)
         inside = np.arange(len(block)) - slots * data.y_off[block]
         return data.y[data.y_off[block] + inside % lengths[block]].astype(np.int32)
 
     def export_mu(self, data: Any, mu: tuple[Any, ...]) -> list[np.ndarray]:
+        """The block averages as plain arrays, to save."""
         return list(mu)
 
     def import_mu(self, data: Any, arrays: list[np.ndarray]) -> tuple[Any, ...]:
+        """Inverse of :meth:`export_mu`."""
         expected = [array.shape for array in self.initial_mu(data)]
         if [array.shape for array in arrays] != expected:
-            raise InputError(f"{self.name}: the saved state belongs to other data (other sizes)")
+            raise InputError(f"{self._owner}: the saved state belongs to other data (other sizes)")
         return tuple(np.array(array) for array in arrays)
 
     def decoded(self, w: np.ndarray, data: Any, loss_weight: float) -> np.ndarray:
         """Flat labelings ``argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>`` of all packed examples."""
         labelings = self.make_labelings(data)
-        weights = weight_vector(w, self.dim, self.name)
+        weights = weight_vector(w, self.dim, self._owner)
         self.kernels.entry(decode_pass)(tuple(data), tuple(self.make_work(data)), weights, loss_weight, labelings)
         return labelings

@@ -12,6 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from bcfw.errors import InputError
 from bcfw.inputs.examples import check_same_length
 from bcfw.inputs.numbers import dense, real, weight_vector
+from bcfw.models.form import Form
 from bcfw.models.kernels.black_box import BlackBoxData
 from bcfw.models.model import Model
 from bcfw.models.python_form import PythonForm
@@ -117,17 +118,27 @@ class Matching(Model):
         weights = weight_vector(w, self.dim, "Matching")
         return [(pair.rows @ weights).reshape(pair.shape) for pair in self._pairs(X)]
 
-    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[MatchingForm, BlackBoxData]:
+    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Form, BlackBoxData]:
+        if type(self) is not Matching:  # a subclass may have methods of its own
+            return super()._open(X, y, sample_weight)
         check_same_length(X, y, "Matching")
         first = self._pair(X[0], "Matching: example 0", None)
         bound = self._bound_to(first)
-        pairs = [first, *bound._pairs(X, start=1)]
+        return bound._packed([first, *bound._pairs(X, start=1)], y)
+
+    def _open_bound(self, X: Any, y: Any) -> tuple[Form, BlackBoxData]:
+        if type(self) is not Matching:
+            return super()._open_bound(X, y)
+        check_same_length(X, y, "Matching")
+        return self._packed(self._pairs(X), y)
+
+    def _packed(self, pairs: list[Pair], y: Any) -> tuple[MatchingForm, BlackBoxData]:
         truths = [self._truth(y[i], pair.shape, f"Matching: example {i}") for i, pair in enumerate(pairs)]
         phi = [
             PackedMatching.features(pair, np.flatnonzero(truth.labels == SURE))
             for pair, truth in zip(pairs, truths, strict=True)
         ]
-        return MatchingForm(bound), BlackBoxData(PackedMatching, pairs, truths, DenseVectors(int(bound.dim or 0)), phi)
+        return MatchingForm(self), BlackBoxData(PackedMatching, pairs, truths, DenseVectors(int(self.dim or 0)), phi)
 
     def _pairs(self, X: Any, start: int = 0) -> list[Pair]:
         return [self._pair(X[i], f"Matching: example {i}", self.dim) for i in range(start, len(X))]

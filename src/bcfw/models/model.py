@@ -11,7 +11,7 @@ from bcfw.errors import ModelError, OptionError
 from bcfw.inputs.examples import check_same_length
 from bcfw.kernels import KernelSet
 from bcfw.models.form import Form
-from bcfw.models.hooks import checked_dim
+from bcfw.models.hooks import DEFAULTS, HOOKS, checked_dim
 from bcfw.models.kernels.black_box import BLACK_BOX_KERNELS
 from bcfw.models.python_form import PythonForm, content_hash, feature_count, first_features
 
@@ -102,7 +102,7 @@ class Model:
         """Hook: additions that the oracle takes for all examples of ``data`` together; None if they are not counted.
 
         ``solver="auto"`` reads the clock instead; with a count of cheap calls, the seed alone decides. ``data`` has the
-        fields ``X`` and ``y``.
+        fields ``X`` and ``y``; for a compiled model it is the packed record.
         """
         return None
 
@@ -110,13 +110,20 @@ class Model:
         """Hook: hash of what loss, features and oracle depend on: attributes, inputs, outputs.
 
         A state is only taken over where it is the same. Write your own if the model changes attributes that do not
-        matter, such as a cache that its copies share. ``data`` has the fields ``X`` and ``y``.
+        matter, such as a cache that its copies share. ``data`` is as in :meth:`oracle_operations`.
         """
         return content_hash(*vars(self).items(), data.X, data.y)
 
     def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Form, Any]:
         """The model bound to the data, in the form that solvers see, and the packed data."""
-        return PythonForm.open(self, X, y)
+        return PythonForm.open(self, X, y, sample_weight)
+
+    def _open_bound(self, X: Any, y: Any) -> tuple[Form, Any]:
+        """The same for a model that is bound already, to more data than these."""
+        return PythonForm.open_bound(self, X, y)
+
+
+DEFAULTS |= {name: vars(Model)[name] for name in HOOKS}
 
 
 def require_model(model: Any, owner: str = "") -> None:

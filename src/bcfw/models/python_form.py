@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from bcfw.errors import ModelError, OracleError
 from bcfw.inputs.examples import check_same_length
-from bcfw.models.hooks import checked_dim, hook, is_overridden
+from bcfw.models.hooks import bound_copy, checked_dim, is_overridden
 from bcfw.models.kernels.black_box import BlackBoxData, BlackBoxWork, make_work, not_finite, read_features
 from bcfw.models.user_form import UserForm
 from bcfw.models.vectors import DenseVectors, SparseVectors
@@ -21,15 +21,22 @@ class PythonForm(UserForm):
     """A model whose methods are called example by example; here ``B_i = I`` and ``z(y) = phi(x_i, y)``."""
 
     @classmethod
-    def open(cls, model: Any, X: Any, y: Any) -> tuple[Self, BlackBoxData]:
+    def open(cls, model: Any, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Self, BlackBoxData]:
         """Bind the model, and read the features of every truth once."""
         check_same_length(X, y, type(model).__name__)
-        bound = copy.copy(hook(model, "bind")(X, y) if is_overridden(model, "bind") else model)
+        overridden = is_overridden(model, "bind")
+        bound = bound_copy(model, X, y, sample_weight) if overridden else copy.copy(model)
         first = first_features(bound, X, y)
         if bound.dim is None:
             bound.dim = feature_count(first)
         checked_dim(bound)
         return cls(bound), read_truths(bound, X, y, first)
+
+    @classmethod
+    def open_bound(cls, model: Any, X: Any, y: Any) -> tuple[Self, BlackBoxData]:
+        """The same for a model that is bound already."""
+        check_same_length(X, y, type(model).__name__)
+        return cls(model), read_truths(model, X, y, first_features(model, X, y))
 
     def make_work(self, data: BlackBoxData) -> BlackBoxWork:
         return make_work()
@@ -68,8 +75,9 @@ def feature_count(features: Any) -> int:
 
 def read_truths(model: Any, X: Any, y: Any, first: Any) -> BlackBoxData:
     """The features of every truth; the ``first`` ones are given and tell whether blocks are stored dense or sparse."""
-    vectors = SparseVectors(model.dim) if sp.issparse(first) else DenseVectors(model.dim)
-    zero = np.zeros(model.dim)
+    dim = checked_dim(model)
+    vectors = SparseVectors(dim) if sp.issparse(first) else DenseVectors(dim)
+    zero = np.zeros(dim)
     truths = []
     for i in range(len(y)):
         truth = read_features(model, vectors, X[i], y[i], i, given=first if i == 0 else None)

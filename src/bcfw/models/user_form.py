@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.models.form import Form
-from bcfw.models.hooks import hook, is_overridden
+from bcfw.models.hooks import checked_dim, hook, is_overridden
 
 
 class UserForm(Form):
@@ -15,7 +15,7 @@ class UserForm(Form):
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.dim = int(model.dim)
+        self.dim = checked_dim(model)
         self.kernels = model._kernels
 
     @property

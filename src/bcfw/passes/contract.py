@@ -238,5 +238,8 @@ def kernel_set(
     bindings = {**optional, **common, **{name: found[name] for name in names if name in found}, **more}
     missing = [name for name in names if bindings.get(name) is None]
     if missing:
-        raise ModelError(f"a kernel set needs {', '.join(missing)} (see bcfw.passes.contract)")
+        raise ModelError(
+            f"the kernels in {found.get('__name__', 'this set')} lack {', '.join(missing)}; see bcfw.passes.contract, "
+            "and bcfw.models.kernels.labelings and part_vectors for shared ones"
+        )
     return KernelSet(bindings, **options)

@@ -15,7 +15,8 @@ from bcfw.solvers.run import PassInfo
 #: Names that ``train(solver=...)`` takes besides an instance; common tests run over it.
 SOLVERS: dict[str, type[Solver]] = {"auto": Auto, "bcfw": BCFW, "multi-plane": MultiPlane, "batch-fw": BatchFW}
 
-__all__ = ["BCFW", "SOLVERS", "Auto", "BatchFW", "MultiPlane", "PassInfo", "Solver", "find_solver"]
+__all__ = ["SOLVERS", "PassInfo", "Solver", "find_solver"]
+__all__ += [solver.__name__ for solver in SOLVERS.values()]
 
 
 def find_solver(solver: Any) -> Solver:

@@ -68,6 +68,10 @@ class Auto(Solver):
     Auto()
     """
 
+    @property
+    def monotone(self) -> bool:
+        return False  # it may choose acceleration
+
     def prepare(self, problem: DualProblem) -> None:
         """A store that a warm start has brought along is kept."""
         if problem.store is not None or not problem.form.kernels.compiled:

@@ -27,13 +27,31 @@ class Outcome(NamedTuple):
 
 
 class Solver(Configurable):
-    """Base class of all solvers; subclasses declare options and write :meth:`solve`."""
+    """Base class of all solvers; subclasses declare options and write :meth:`solve`.
 
-    #: What the solver needs of a model, words of :data:`bcfw.models.form.OFFERS`.
+    A solver works on a :class:`bcfw.dual.DualProblem` and reports to a :class:`bcfw.solvers.run.SolverRun`. It runs
+    compiled passes by ``problem.sweep`` (see :mod:`bcfw.passes`) or makes whole passes with a
+    :class:`bcfw.solvers.pass_runner.PassRunner`, which does the following for it. Otherwise it
+
+    - sets ``run.point`` to a function that returns a copy of the weights it would return now;
+    - calls ``run.record_certificate`` at the start, at every certificate and at the returned point,
+      ``run.check_limits`` and ``run.after`` after every pass, and stops when ``run.status`` is set;
+    - begins with ``problem.point``, the weights that an earlier run returned, if these are not None, and sets it to
+      None when it moves on;
+    - adds the block steps that it takes to ``problem.tally[STEPS]``, which predefined step sizes read after a warm
+      start, and its oracle calls to ``run.calls`` and ``problem.oracle_calls``.
+    """
+
+    #: What the solver needs of a model, words of :data:`bcfw.models.form.OFFERS`; nothing by default.
     needs: ClassVar[frozenset[str]] = frozenset()
 
-    #: What the solver can cope with in a problem, words of :data:`bcfw.models.form.NEEDS`.
+    #: What the solver can cope with in a problem, words of :data:`bcfw.models.form.NEEDS`; everything by default.
     handles: ClassVar[frozenset[str]] = frozenset(NEEDS)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether the dual value never decreases from one certificate to the next."""
+        return True
 
     @property
     def uses_store(self) -> bool:
@@ -57,7 +75,9 @@ def require_match(solver: Solver, problem: DualProblem) -> None:
     """Raise unless the problem's model offers what the solver needs, and the solver handles what the problem needs."""
     form, name = problem.form, type(solver).__name__
     for word in sorted(solver.needs - form.offers):
-        raise OptionError(f"{name} needs {OFFERS[word]}, which {form.name} does not offer; use another solver or model")
+        what = OFFERS.get(word, word)
+        raise OptionError(f"{name} needs {what}, which {form.name} does not offer; use another solver or model")
     needed = form.needs | ({"bounds"} if len(problem.bounded) else set())
     for word in sorted(needed - solver.handles):
-        raise OptionError(f"{name} cannot handle {NEEDS[word]}, which this problem has; use another solver")
+        what = NEEDS.get(word, word)
+        raise OptionError(f"{name} cannot handle {what}, which this problem has; use another solver")

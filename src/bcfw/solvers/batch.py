@@ -7,6 +7,7 @@ import numpy as np
 from bcfw.dual import DualProblem
 from bcfw.dual.certify import certificate_from_hinges, certify_weights
 from bcfw.passes.batch import batch_oracle_pass, batch_step_pass
+from bcfw.records import STEPS
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.pass_runner import STALL
 from bcfw.solvers.run import SolverRun
@@ -53,5 +54,6 @@ class BatchFW(Solver):
                 return Outcome(problem.state.w.copy(), certificate, passes)
             problem.sweep(batch_step_pass, len(blocks), blocks, gamma, losses, moves, labelings)
             problem.v = v + gamma * step
+            problem.tally[STEPS] += len(blocks)
             passes += 1
             run.after(passes)

@@ -109,6 +109,10 @@ class BCFW(Solver):
     def uses_store(self) -> bool:
         return self.step != "fw" or self.cache is not None
 
+    @property
+    def monotone(self) -> bool:
+        return self.step_size != "decay" and not self.averaging
+
     def prepare(self, problem: DualProblem) -> None:
         if not self.uses_store:
             problem.close_store()

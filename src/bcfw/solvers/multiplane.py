@@ -88,6 +88,10 @@ class MultiPlane(Solver):
     def uses_store(self) -> bool:
         return True
 
+    @property
+    def monotone(self) -> bool:
+        return not self.averaging and not self.acceleration
+
     def prepare(self, problem: DualProblem) -> None:
         if self.step == "pairwise":
             problem.open_store(self.max_labelings, active=True, template=pairwise_pass)

@@ -182,7 +182,7 @@ def add_parts(data, i, s, y, work):
 
 
 def difference(data, i, slot, other, labelings, work):
-    """Only labels and edges in which the two labelings differ are visited; d is wrong at edges that are not listed."""
+    """Only labels and edges in which the two labelings differ are visited; d is only valid at the listed parts."""
     L = data.n_labels
     begin = slot_offset(data, i, slot, labelings)
     y = labelings[begin : begin + L]
