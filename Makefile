@@ -7,13 +7,22 @@ READY := $(VENV)/ready
 # The oldest and the newest release of numba that `make test-numba` tries, each in an environment of its own.
 NUMBA_RELEASES := 0.61.* 0.68.*
 
-.PHONY: demo test test-numba lint format bench clean
+# Real data for the tests: the folder that the environment names, else one beside the checkout, else none.
+SIBLING_DATA := $(wildcard $(CURDIR)/../shared/data)
+ifneq ($(SIBLING_DATA),)
+export BCFW_DATA ?= $(abspath $(SIBLING_DATA))
+endif
+
+.PHONY: demo test test-all test-numba lint format bench clean
 
 demo: $(READY)
 	$(BIN)/bcfw demo
 
 test: lint
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+test-all: export BCFW_TEST_ALL := 1
+test-all: test
 
 test-numba: pyproject.toml
 	set -e; for release in $(NUMBA_RELEASES); do \

@@ -1,15 +1,35 @@
-"""Settings of the whole suite: deterministic hypothesis, and every case and solver variant as a fixture."""
+"""Settings of the whole suite: deterministic hypothesis, every case and solver variant as a fixture, real data.
+
+Which combinations run
+----------------------
+A test with the fixtures ``case`` and ``solver`` meets every pair of a case and a solver variant that matches it. There
+are hundreds of pairs, so that most of these tests take a part of them only, and say which:
+``@pytest.mark.part(3, of=16)`` takes the pairs whose number leaves the remainder 3 when it is divided by 16. The number
+of a pair is the place of the case in ``CASES`` plus the place of the variant in ``VARIANTS``: each part has every
+variant with one case or more, and every case with one variant or more. Tests of one family take different parts, and
+all parts are taken, so that every pair is run by one of them or more:
+
+- parts of 4: that the optimum is reached;
+- parts of 16: certificates, ends of runs, warm starts, reproducibility, sample weights, compiled against interpreted;
+- parts of 4 of the variants alone: faulty oracles.
+
+Values of other parameters that are given by ``in_turn`` take one part after the other, beginning with the test's own.
+The first variant of each solver, its defaults, meets all cases in all tests. Without the mark a test meets all pairs.
+Names of tests, files and folders play no role. With the environment variable ``BCFW_TEST_ALL=1`` every test meets all
+pairs, and a combination that is asked for by its own name is always run.
+"""
 
 from __future__ import annotations
 
 import os
-import zlib
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from bcfw import run
 from bcfw.solvers import SOLVERS, stopwatch
-from problems import CASES, VARIANTS, matches
+from problems import CASES, COMPILED_CASES, EXACT_VARIANTS, VARIANTS, matches
 
 # Compilation happens inside the first example, so times say nothing; a failing example must come back in every run.
 settings.register_profile(
@@ -23,9 +43,18 @@ settings.register_profile(
 settings.load_profile("bcfw")
 
 
+# --- cases and solvers -------------------------------------------------------------------------------------------
+
+
 @pytest.fixture(params=CASES.values(), ids=CASES.keys())
 def case(request):
     """A small random problem, of every model in turn."""
+    return request.param
+
+
+@pytest.fixture(params=COMPILED_CASES.values(), ids=COMPILED_CASES.keys())
+def compiled_case(request):
+    """The cases whose kernels are compiled."""
     return request.param
 
 
@@ -35,32 +64,103 @@ def solver(request):
     return request.param
 
 
-@pytest.fixture(autouse=True)
-def steady_clock(monkeypatch):
-    """Whatever ``auto`` measures takes a microsecond: what it chooses does not depend on how busy the machine is."""
+@pytest.fixture(params=EXACT_VARIANTS.values(), ids=EXACT_VARIANTS.keys())
+def exact_solver(request):
+    """The variants whose dual can never decrease."""
+    return request.param
+
+
+#: Names of the first variant of each solver, its defaults.
+FIRST_VARIANTS = {next(name for name, one in VARIANTS.items() if type(one) is kind) for kind in SOLVERS.values()}
+
+
+def in_its_part(item, case, variant):
+    """Whether a test takes the pair of a case, which may be None, and a variant, given by their names."""
+    marks = list(item.iter_markers("part"))
+    if not marks or variant in FIRST_VARIANTS:
+        return True
+    n_parts = next(mark.kwargs["of"] for mark in marks if "of" in mark.kwargs)
+    number = list(VARIANTS).index(variant) + (0 if case is None else list(CASES).index(case))
+    return (number - sum(mark.args[0] for mark in marks)) % n_parts == 0
+
+
+def runs(item, everything):
+    """Whether a test is run: its solver matches its case, and it takes the pair."""
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    case = params.get("case", params.get("compiled_case"))
+    solver = params.get("solver", params.get("exact_solver"))
+    if case is not None and solver is not None and not matches(solver, case):
+        return False
+    return everything or solver is None or in_its_part(item, case and case.name, repr(solver))
+
+
+def pytest_collection_modifyitems(config, items):
+    """Draw the combinations; then let the second half of the tests come in reverse order.
+
+    With two processes that begin at either end, each compiles other models first and finds the rest on disk.
+    """
+    everything = os.environ.get("BCFW_TEST_ALL", "") not in ("", "0") or any("[" in asked for asked in config.args)
+    kept, left_out = [], []
+    for item in items:
+        (kept if runs(item, everything) else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
+    half = len(kept) // 2
+    items[:] = kept[:half] + kept[half:][::-1]
+
+
+# --- the clock ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def steady_stopwatch(monkeypatch):
+    """Whatever ``auto`` measures takes a microsecond: what it chooses does not depend on how busy the machine is.
+
+    For tests that compare runs of ``solver="auto"`` on models that do not count their operations.
+    """
     monkeypatch.setattr(stopwatch, "oracle_seconds", lambda problem: 1e-6)
     monkeypatch.setattr(stopwatch, "visit_seconds", lambda timings: 1e-6)
 
 
-def pytest_collection_modifyitems(config, items):
-    """Of the tests that combine solver variants with cases that match keep a sixteenth, drawn by their names.
+class Clock:
+    """A clock that moves when it is told to, and not by itself."""
 
-    Of those that check the optimum, and of those without cases, it is a quarter. The first variant of each solver, its
-    defaults, meets all cases. The second half of the tests comes in reverse order: with two processes that begin at
-    either end, each compiles other models first and finds the rest on disk.
-    """
-    firsts = {next(name for name, solver in VARIANTS.items() if type(solver) is kind) for kind in SOLVERS.values()}
-    kept, left_out = [], []
-    for item in items:
-        params = item.callspec.params if hasattr(item, "callspec") else {}
-        variant = repr(params.get("solver"))
-        share = 1 if variant not in VARIANTS or variant in firsts else 4
-        if share > 1 and {"case", "name"} & params.keys() and item.path.stem != "test_optimum":
-            share = 16
-        kept_here = zlib.crc32(item.nodeid.encode()) % share == 0
-        if kept_here and {"case", "solver"} <= params.keys():
-            kept_here = matches(params["solver"], params["case"])
-        (kept if kept_here else left_out).append(item)
-    config.hook.pytest_deselected(items=left_out)
-    half = len(kept) // 2
-    items[:] = kept[:half] + kept[half:][::-1]
+    seconds = 0.0
+
+    def advance(self, seconds):
+        self.seconds += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock of runs and of their passes, and of nothing else in the process."""
+    clock = Clock()
+    monkeypatch.setattr(run, "now", lambda: clock.seconds)
+    return clock
+
+
+# --- real data ---------------------------------------------------------------------------------------------------
+
+#: Why a test without its data is skipped.
+NO_DATA = "no real data: BCFW_DATA names no folder that has them"
+
+
+@pytest.fixture(scope="session")
+def real_data():
+    """Function that gives the files of a data set (a ``Source``) in the folder that ``BCFW_DATA`` names, or skips."""
+    folder = os.environ.get("BCFW_DATA", "")
+
+    def find(source):
+        paths = [Path(folder).expanduser() / name for name in source.files]
+        if not folder or not all(path.is_file() for path in paths):
+            pytest.skip(NO_DATA)
+        return paths
+
+    return find
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say how many tests were skipped for lack of data."""
+    skipped = [report for report in terminalreporter.stats.get("skipped", []) if NO_DATA in str(report.longrepr)]
+    if skipped:
+        message = f"{len(skipped)} tests were skipped for lack of data: set BCFW_DATA to the folder that has them"
+        terminalreporter.write_line(message, yellow=True)

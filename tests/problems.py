@@ -1,7 +1,8 @@
 """Small random problems of every model, with features, losses and outputs written independently of the library.
 
 A new model needs one builder here, named as in ``bcfw.models.MODELS`` (a test fails until it has one); a new solver
-or option is found by itself.
+or option is found by itself. Two things to know: the name of a case with sparse inputs contains "csr", and ``outputs``
+lists the labelings so that of several best ones at w = 0 the first is the one that the model's oracle returns.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import dataclasses
 import functools
 import itertools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
 import bcfw
@@ -578,14 +580,7 @@ VARIANTS |= {repr(solver): solver for solver in [bcfw.solvers.MultiPlane(acceler
 
 
 #: The variants whose dual can never decrease from one certificate to the next.
-EXACT_VARIANTS = {
-    name: solver
-    for name, solver in VARIANTS.items()
-    if getattr(solver, "step_size", "exact") != "decay"
-    and not getattr(solver, "averaging", False)
-    and not getattr(solver, "acceleration", 0)
-    and not isinstance(solver, bcfw.solvers.Auto)  # which may choose it
-}
+EXACT_VARIANTS = {name: solver for name, solver in VARIANTS.items() if solver.monotone}
 
 
 @functools.cache
@@ -596,6 +591,12 @@ def matches(solver: Any, case: Case) -> bool:
     except bcfw.OptionError:
         return False
     return True
+
+
+def in_turn(values: Iterable[Any]) -> list[Any]:
+    """Values of a parameter that take one part of the pairs after the other (see conftest.py)."""
+    rows = (value if isinstance(value, tuple) else (value,) for value in values)
+    return [pytest.param(*row, marks=pytest.mark.part(k)) for k, row in enumerate(rows)]
 
 
 def repeats_visits(solver: Any) -> bool:
@@ -616,6 +617,21 @@ def returns_the_dual_point(solver: Any) -> bool:
 def calls_every_visit(solver: Any) -> bool:
     """Whether every visit asks the oracle, so that n visits are one pass."""
     return getattr(solver, "cache", None) is None
+
+
+def own_model(kind: Any, *args: Any) -> Case:
+    """The black-box case with another kind of model."""
+    base = CASES["dense-features"]
+    model = kind(base.model.K, base.model.cost, *args)
+    return Case(kind.__name__, model, base.X, base.y, base.outputs, base.phi, base.delta, base.lam)
+
+
+def same_run(a: bcfw.Result, b: bcfw.Result) -> None:
+    """Equal to the last bit, apart from the clock."""
+    np.testing.assert_array_equal(a.w, b.w)
+    assert (a.primal, a.dual, a.gap, a.n_passes, a.status) == (b.primal, b.dual, b.gap, b.n_passes, b.status)
+    for key in set(a.history) - {"seconds"}:
+        np.testing.assert_array_equal(a.history[key], b.history[key])
 
 
 # --- the few places where tests look inside ----------------------------------------------------------------------

@@ -150,6 +150,11 @@ def test_training_loads_no_estimators():
     assert not loaded_after(code) & {"sklearn", "matplotlib", "rich", "click"}
 
 
+def test_importing_bcfw_does_not_import_scikit_learn():
+    code = "import bcfw, sys; assert 'sklearn' not in sys.modules; bcfw.datasets; assert 'sklearn' in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_every_public_name_exists():
     for name in bcfw.__all__:
         assert getattr(bcfw, name) is not None

@@ -51,12 +51,12 @@ def open_problem(
     Positive(1.0).check("", "lam", lam)
     X, y = by_position(X), by_position(y)
     if total_weight is None:
-        weight = read_sample_weight(sample_weight, len(y))
+        weight = None if sample_weight is None else read_sample_weight(sample_weight, len(y))
         form, data = type(model)._open(model, X, y, weight)
     else:
-        weight = read_part_weight(sample_weight, len(y), total_weight)
         if model.dim is None:
             raise OptionError("total_weight is given for a part of the examples; bind the model to all of them before")
         form, data = type(model)._open_bound(model, X, y)
+        weight = read_part_weight(sample_weight, len(y), total_weight)
     box = join_bounds(form.dim, form.bounds(), bounds)
     return DualProblem(form, data, block_shares(weight, len(y), total_weight), lam, box, n_jobs)

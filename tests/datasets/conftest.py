@@ -1,0 +1,13 @@
+"""A user's cache of data that is empty at first."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    """An empty user cache, and no ``BCFW_DATA``."""
+    monkeypatch.delenv("BCFW_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "bcfw" / "data"

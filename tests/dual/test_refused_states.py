@@ -1,0 +1,93 @@
+"""Warm starts from the state of something else: each is refused with the reason."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+
+import pytest
+
+import bcfw
+from bcfw.models import Chain, Multiclass
+from bcfw.solvers import BCFW
+from problems import CASES, Pairs
+from small_data import CHAINS, LABELS, X2, Y2
+
+
+def test_warm_start_of_another_problem(tmp_path):
+    result = bcfw.train(Multiclass(), X2, Y2, lam=1.0, tol=0.5, checkpoint=tmp_path / "state.npz")
+    for warm_start in (result, tmp_path / "state.npz"):
+        with pytest.raises(bcfw.InputError, match="examples is 4 there and 3 here"):
+            bcfw.train(Multiclass(), X2[:3], Y2[:3], warm_start=warm_start)
+        with pytest.raises(bcfw.InputError, match="dim is 4 there and 6 here"):
+            bcfw.train(Multiclass(n_labels=3), X2, Y2, warm_start=warm_start)
+        with pytest.raises(bcfw.InputError, match="model is Multiclass there and Chain here"):
+            bcfw.train(Chain(), [x[None] for x in X2], [[k] for k in Y2], warm_start=warm_start)
+
+
+def test_warm_start_with_other_lengths_of_sequences():
+    """As many examples and as many weights, but the positions do not fit."""
+    model = Chain(n_labels=2)
+    result = bcfw.train(model, CHAINS, LABELS, lam=1.0, tol=0.5)
+    with pytest.raises(bcfw.InputError, match="other data"):
+        bcfw.train(model, [x[:1] for x in CHAINS], [y[:1] for y in LABELS], warm_start=result)
+
+
+def test_result_without_a_state():
+    result = bcfw.train(Multiclass(), X2, Y2, lam=1.0, tol=0.5)
+    with pytest.raises(bcfw.InputError, match="warm_start"):
+        bcfw.train(Multiclass(), X2, Y2, warm_start=dataclasses.replace(result, snapshot={}))
+
+
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [
+        ("dense-features", "mu_0"),
+        ("dense-features", "mu_1"),
+        ("chain-cost", "store_loss"),
+        ("chain-cost", "store_alpha"),
+    ],
+)
+def test_checkpoint_without_an_array_is_refused(name, missing):
+    case = CASES[name]
+    result = case.few_passes(2, solver=BCFW(step="pairwise"))
+    assert missing in result.snapshot
+    del result.snapshot[missing]
+    with pytest.raises(bcfw.InputError, match="warm_start: the saved state is incomplete"):
+        case.train(warm_start=result)
+
+
+def test_states_of_another_python_model_or_other_inputs_are_refused():
+    base = CASES["dense-features"]
+    first = base.few_passes(2, solver="bcfw")
+    X = [x.copy() for x in base.X]
+    X[1][:] += 1.0
+    other_y = [*base.y[:-1], base.y[0]]
+    for model, inputs, outputs in (
+        (type(base.model)(base.model.K, 2.0 * base.model.cost), base.X, base.y),
+        (base.model, X, base.y),
+        (base.model, base.X, other_y),
+    ):
+        with pytest.raises(bcfw.InputError, match="other data or options"):
+            bcfw.train(model, inputs, outputs, lam=base.lam, warm_start=first)
+    same = copy.deepcopy(base.model)
+    again = bcfw.train(same, [x.copy() for x in base.X], list(base.y), lam=base.lam, warm_start=first, tol=0.5)
+    assert again.history["dual"][0] == pytest.approx(first.dual, abs=1e-12)
+
+
+class Counting(Pairs):
+    """An oracle that counts its calls in an attribute."""
+
+    calls = 0
+
+    def oracle(self, w, x, y_true=None):
+        self.calls += 1
+        return super().oracle(w, x, y_true)
+
+
+def test_attributes_that_the_oracle_changes_do_not_matter():
+    base = CASES["dense-features"]
+    case = dataclasses.replace(base, model=Counting(base.model.K, base.model.cost))
+    first = case.few_passes(2, solver="bcfw")
+    assert first.model.calls > 0
+    assert case.few_passes(1, solver="bcfw", warm_start=first).history["dual"][0] == pytest.approx(first.dual)

@@ -1,0 +1,93 @@
+"""Chain: the layout of w, the oracle on drawn problems, long sequences, single positions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bcfw
+from bcfw.models import chain
+from oracle_checks import arrays, check_oracle, costs
+from problems import CASES, chain_case
+
+
+@pytest.mark.parametrize(("end_bias", "dim"), [(True, 3 * 4 + 2 * 4 + 4 * 4), (False, 3 * 4 + 4 * 4)])
+def test_chain_dim_and_labels_come_from_the_data(end_bias, dim):
+    X, y = [np.ones((2, 3)), np.ones((1, 3))], [[0, 3], [1]]
+    bound = bcfw.models.Chain(end_bias=end_bias).bind(X, y)
+    assert (bound.n_labels, bound.dim) == (4, dim)
+
+
+def test_chain_layout_of_w():
+    """Each group of weights alone decides the labels it is documented to decide."""
+    F, K, x = 2, 3, np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    model = bcfw.models.Chain(n_labels=K).bind([x], [[0, 0, 0]])
+    w = np.zeros(model.dim)
+    U, first = w[: F * K].reshape(F, K), w[F * K : F * K + K]
+    last, trans = w[F * K + K : F * K + 2 * K], w[F * K + 2 * K :].reshape(K, K)
+    U[0, 1], U[1, 2] = 1.0, 1.0
+    np.testing.assert_array_equal(model.oracle(w, x), [1, 2, 1])
+    w[:] = 0.0
+    first[2], last[1] = 1.0, 1.0
+    answer = model.oracle(w, x)
+    assert (answer[0], answer[-1]) == (2, 1)
+    w[:] = 0.0
+    trans[0, 2], trans[2, 1] = 1.0, 1.0
+    np.testing.assert_array_equal(model.oracle(w, x), [0, 2, 1])
+
+
+@st.composite
+def chain_cases(draw):
+    T = draw(st.integers(1, 5))
+    K = draw(st.integers(1, {1: 9, 2: 9, 3: 7, 4: 5, 5: 4}[T]))
+    F = draw(st.integers(1, 6))
+    x = draw(arrays((T, F)))
+    y = np.array(draw(st.lists(st.integers(0, K - 1), min_size=T, max_size=T)))
+    x = sp.csr_matrix(x) if draw(st.booleans()) else x
+    case = chain_case("drawn", [x], [y], F, K, draw(costs(K)), draw(st.booleans()), draw(st.booleans()))
+    return case, draw(arrays(case.phi(x, y).size))
+
+
+@given(chain_cases())
+def test_chain_oracle_on_drawn_problems(drawn):
+    check_oracle(*drawn)
+
+
+def long_sequences():
+    rng = np.random.default_rng(4)
+    K, F, lengths = 3, 4, (chain.LONGEST_GRAM, chain.LONGEST_GRAM + 2, 3, 2 * chain.LONGEST_GRAM)
+    y = [rng.integers(K, size=T) for T in lengths]
+    X = [np.eye(K, F)[labels] * 0.5 + rng.standard_normal((len(labels), F)) for labels in y]
+    return X, y
+
+
+@pytest.mark.parametrize("limit", [0, 10_000])
+def test_long_sequences_train_the_same_with_and_without_gram_matrices(monkeypatch, limit):
+    X, y = long_sequences()
+    with pytest.warns(bcfw.ConvergenceWarning):
+        mixed = bcfw.train(bcfw.models.Chain(), X, y, lam=0.1, tol=0.0, max_passes=5)
+    monkeypatch.setattr(chain, "LONGEST_GRAM", limit)
+    with pytest.warns(bcfw.ConvergenceWarning):
+        other = bcfw.train(bcfw.models.Chain(), X, y, lam=0.1, tol=0.0, max_passes=5)
+    np.testing.assert_allclose(other.w, mixed.w, rtol=0, atol=1e-10 * np.abs(mixed.w).max())
+    assert other.dual == pytest.approx(mixed.dual, rel=1e-10)
+
+
+def test_norms_by_scratch_train_as_the_naive_method(monkeypatch):
+    """With no Gram matrix at all the enumerated problems must still be solved."""
+    monkeypatch.setattr(chain, "LONGEST_GRAM", 0)
+    for name in ("chain-cost", "chain-wide"):
+        result = CASES[name].train(tol=1e-2)
+        optimum = CASES[name].enumerated().optimum
+        assert abs(result.primal - optimum.primal) <= result.gap + 1e-9
+
+
+@pytest.mark.parametrize("K", [1, 2])
+def test_one_label_and_single_positions(K):
+    X, y = [np.ones((1, 2)), -np.ones((1, 2))], [[0], [K - 1]]
+    result = bcfw.train(bcfw.models.Chain(n_labels=K), X, y, lam=0.01)
+    assert [labels.tolist() for labels in result.predict(X)] == [[0], [K - 1]]
+    assert result.status == "converged"
