@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bcfw.solvers import BCFW
-from problems import same_run
+from problems import CASES, same_run
 
 # Steps add rounding of the last place of numbers of order one; a few hundred of them stay below this.
 ROUNDING = 1e-10
@@ -80,3 +80,11 @@ def test_checkpoint_resumes_as_the_result_itself(case, solver, tmp_path):
     same_run(
         case.few_passes(2, solver=solver, warm_start=str(path)), case.few_passes(2, solver=solver, warm_start=first)
     )
+
+
+def test_batch_steps_are_counted_for_predefined_step_sizes():
+    """A warm start of predefined steps goes on where the batch method ended instead of throwing its state away."""
+    case = CASES["multiclass-cost"]
+    first = case.few_passes(30, solver="batch-fw")
+    decay = case.few_passes(1, solver=BCFW(step_size="decay"), warm_start=first)
+    assert decay.dual > 0.9 * first.dual

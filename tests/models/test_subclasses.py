@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import bcfw
-from bcfw.dual import open_problem
 from bcfw.models import Chain, Matching, Multiclass
 from bcfw.models.hooks import is_overridden
 from problems import CASES, Pairs
@@ -155,43 +154,3 @@ def test_bind_may_return_the_model_itself_but_not_nothing():
     assert model.dim is None
     with pytest.raises(bcfw.ModelError, match=r"Nothing\.bind must return a copy of the model, got None"):
         bcfw.train(Nothing(PAIRS.model.K, PAIRS.model.cost), PAIRS.X, PAIRS.y)
-
-
-# --- problems on a part of the data ------------------------------------------------------------------------------
-
-
-def test_a_part_uses_the_model_as_it_is_bound():
-    """A part may lack edges, labels or anything else that the whole has."""
-    case = CASES["graph-cost"]
-    bound = case.model.bind(case.X, case.y)
-    nodes, _, _ = case.X[0]
-    lonely = (nodes, np.zeros((0, 2), int), np.zeros((0, bound.n_edge_features)))
-    part = open_problem(bound, [lonely], [case.y[0]], case.lam, total_weight=5.0)
-    assert part.form.model is bound
-    assert part.form.dim == bound.dim
-
-
-@pytest.mark.parametrize(
-    ("total", "message"),
-    [(0.0, "finite number > 0"), (np.nan, "finite number > 0"), (np.inf, "finite number > 0"), (1.0, "less than the")],
-)
-def test_the_total_weight_is_checked(total, message):
-    bound = CHAIN.model.bind(CHAIN.X, CHAIN.y)
-    with pytest.raises(bcfw.OptionError, match=rf"total_weight.*{message}"):
-        open_problem(bound, CHAIN.X, CHAIN.y, CHAIN.lam, total_weight=total)
-
-
-def test_a_part_needs_a_bound_model_and_may_have_no_weight():
-    with pytest.raises(bcfw.OptionError, match="bind the model to all of them before"):
-        open_problem(Chain(), CHAIN.X, CHAIN.y, CHAIN.lam, total_weight=100.0)
-    bound = CHAIN.model.bind(CHAIN.X, CHAIN.y)
-    idle = open_problem(bound, CHAIN.X, CHAIN.y, CHAIN.lam, np.zeros(len(CHAIN.y)), total_weight=10.0)
-    assert len(idle.blocks) == 0
-
-
-def test_batch_steps_are_counted_for_predefined_step_sizes():
-    """A warm start of predefined steps goes on where the batch method ended instead of throwing its state away."""
-    case = CASES["multiclass-cost"]
-    first = case.few_passes(30, solver="batch-fw")
-    decay = case.few_passes(1, solver=bcfw.solvers.BCFW(step_size="decay"), warm_start=first)
-    assert decay.dual > 0.9 * first.dual
