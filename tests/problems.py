@@ -609,6 +609,17 @@ def repeats_visits(solver: Any) -> bool:
     return (sampled and solver.uses_store) or isinstance(solver, bcfw.solvers.MultiPlane | bcfw.solvers.Auto)
 
 
+def without_repeats(solver: Any) -> Any:
+    """The same solver with cyclic passes, if it keeps labelings and its passes are permuted.
+
+    Of two permuted passes the second may begin with the block that the first has ended with.
+    """
+    if getattr(solver, "sampling", "") != "permuted" or not solver.uses_store:
+        return solver
+    options = {name: getattr(solver, name) for name in type(solver)._options}
+    return type(solver)(**{**options, "sampling": "cyclic"})
+
+
 def returns_the_dual_point(solver: Any) -> bool:
     """Whether the returned weights are ``A alpha``; with acceleration they are others, certified by the same alpha."""
     return not getattr(solver, "acceleration", 0) and not isinstance(solver, bcfw.solvers.Auto)
