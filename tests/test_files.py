@@ -136,3 +136,22 @@ def test_absolute_xdg_folder_is_used_by_all(monkeypatch, tmp_path):
     assert user_cache("a", "b") == tmp_path / "named" / "bcfw" / "a" / "b"
     assert cache_folder() == tmp_path / "named" / "bcfw" / "data"
     assert disk_cache.cache_directory() == tmp_path / "named" / "bcfw" / "kernels"
+
+
+def test_permissions_follow_the_umask(tmp_path):
+    before = os.umask(0o077)
+    try:
+        write(tmp_path / "private", b"new")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "private").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real").mkdir()
+    target, link = tmp_path / "real" / "file", tmp_path / "link"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    write(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"

@@ -44,7 +44,7 @@ def replacing(target: PathLike, mode: str = "wb", *, make_parents: bool = False)
     InputError
         If the folder of ``target`` cannot be made or written to.
     """
-    target = Path(target).absolute()
+    target = Path(target).resolve()  # a link stays, and what it points to is replaced
     try:
         if make_parents:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -54,6 +54,8 @@ def replacing(target: PathLike, mode: str = "wb", *, make_parents: bool = False)
     try:
         with file:
             yield file
+            file.flush()
+            os.fsync(file.fileno())  # on the disk before the older file goes
         os.chmod(file.name, 0o666 & ~_umask())
         os.replace(file.name, target)
     except BaseException:

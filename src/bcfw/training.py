@@ -14,7 +14,9 @@ import numpy as np
 from bcfw.dual import DualProblem, open_problem, snapshots
 from bcfw.errors import InputError, ModelError, OptionError, OracleError
 from bcfw.files import check_writable
+from bcfw.inputs.examples import by_position
 from bcfw.models import CompiledModel
+from bcfw.models.check import loss_that_was_missed
 from bcfw.models.model import require_model
 from bcfw.options import Count, NonNegative, Positive
 from bcfw.progress import progress_callbacks
@@ -116,6 +118,7 @@ def train(
         chosen.prepare(problem)
         autosave = None if path is None else (every, lambda: save_or_warn(problem, path))
         run = SolverRun(problem, tol, max_passes, max_seconds=max_seconds, callbacks=everyone, autosave=autosave)
+        require_loss(problem, run, X, y)
         try:
             with run.interrupt:
                 outcome = chosen.solve(problem, run, np.random.default_rng(seed))
@@ -129,6 +132,14 @@ def train(
         ended(result)
     run.warn_unless_converged(result.gap)
     return result
+
+
+def require_loss(problem: DualProblem, run: SolverRun, X: Any, y: Any) -> None:
+    """Raise if P(0) is zero because an oracle that should be exact overlooks the loss."""
+    if run.value_at_zero == 0.0 and "exact oracle" in problem.form.offers:
+        missed = loss_that_was_missed(problem.form.model, by_position(X), by_position(y))
+        if missed is not None:
+            raise missed
 
 
 @contextlib.contextmanager
@@ -175,6 +186,7 @@ def read_checkpoint(checkpoint: Any) -> tuple[str | Path | None, float]:
         raise OptionError(f"checkpoint must be a path, or a path and a number of seconds >= 0, got {checkpoint!r}")
     if path is not None:
         check_writable(path, "checkpoint")
+        path = Path(path).absolute()  # the working directory may change during training
     return path, float(every)
 
 

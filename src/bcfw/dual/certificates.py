@@ -18,6 +18,9 @@ from bcfw.errors import OracleError
 #: Relative tolerance when a model's upper bound is checked against a value already found.
 CONTRADICTION = 1e-6
 
+#: Relative tolerance: a negative gap smaller than this is rounding.
+ROUNDING = 1e-14
+
 #: Share of the target at which an estimated gap counts as converged although its upper bound has not closed.
 ESTIMATED = 0.1
 
@@ -83,4 +86,10 @@ def certificate(lam: float, w: np.ndarray, hinge: HingeSums, dual: float) -> Cer
     """Certificate of any weights w by the hinge losses there and any dual value."""
     regulariser = 0.5 * lam * float(w @ w)
     primal, at_most = regulariser + hinge.found, regulariser + hinge.at_most
-    return Certificate(primal, dual, primal - dual, at_most - dual)
+    return Certificate(primal, dual, _difference(primal, dual), _difference(at_most, dual))
+
+
+def _difference(primal: float, dual: float) -> float:
+    """``primal - dual``; zero where rounding alone has made it negative."""
+    gap = primal - dual
+    return 0.0 if -ROUNDING * (abs(primal) + abs(dual)) <= gap < 0.0 else gap

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dis
 import functools
 import sys
+import threading
 import types
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -24,6 +25,9 @@ FASTMATH = frozenset({"reassoc", "nsz", "arcp", "contract"})
 
 
 _NOT_INLINED: set[types.CodeType] = set()
+
+#: While one thread specialises templates, others wait: they would find functions whose globals are not bound yet.
+_ONE_AT_A_TIME = threading.RLock()
 
 
 def not_inlined(template: F) -> F:
@@ -83,14 +87,15 @@ class KernelSet:
     def entry(self, template: Callable[..., Any]) -> Callable[..., Any]:
         """``template`` specialised to this set, callable from Python; compiled code is kept on disk."""
         assert isinstance(template, types.FunctionType)
-        if template not in self._entries:
-            function = self._copy(template, from_python=True)
-            if self.compiled:
-                from bcfw.kernels.disk_cache import keep_on_disk
+        with _ONE_AT_A_TIME:
+            if template not in self._entries:
+                function = self._copy(template, from_python=True)
+                if self.compiled:
+                    from bcfw.kernels.disk_cache import keep_on_disk
 
-                keep_on_disk(function)
-            self._entries[template] = function
-        return self._entries[template]
+                    keep_on_disk(function)
+                self._entries[template] = function
+            return self._entries[template]
 
     def rebound(self, **bindings: Any) -> KernelSet:
         """The same kernels but for some."""

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from bcfw.errors import BcfwError, ModelError
+from bcfw.errors import BcfwError, ModelError, OracleError
 from bcfw.inputs.bounds import join_bounds
 from bcfw.inputs.examples import by_position
 from bcfw.models.compiled import CompiledModel, checked_pack
 from bcfw.models.hooks import hidden_hooks, hook
+from bcfw.models.kernels.black_box import ROUNDING, without_rounding
 from bcfw.models.model import require_model
 from bcfw.options import Count
 
@@ -85,7 +86,28 @@ def loss_of(model: Any, x: Any, y_true: Any, y: Any) -> float:
         return float(
             _plain(model.labeling_loss)(checked_pack(model, [x], [y_true]), 0, checked_pack(model, [x], [y]).y)
         )
-    return float(model.loss(y_true, y))
+    return without_rounding(float(model.loss(y_true, y)))
+
+
+def loss_that_was_missed(model: Any, X: Any, y: Any, n_examples: int = 5, n_weights: int = 3) -> OracleError | None:
+    """The error for a bound model whose oracle has found no loss at w = 0 although there is one; None if all is well.
+
+    With random weights the oracle decodes a few inputs; an output with a loss shows that the largest loss is not zero.
+    """
+    rng = np.random.default_rng(0)
+    box = join_bounds(model.dim, hook(model, "bounds")())
+    for i in range(min(n_examples, len(y))):
+        for _ in range(n_weights):
+            w = rng.standard_normal(model.dim)
+            output = model.oracle(w if box is None else np.clip(w, *box), X[i])
+            loss = loss_of(model, X[i], y[i], output)
+            if loss > 0.0:
+                return OracleError(
+                    f"example {i}: at w = 0 the oracle returned an output without loss, but {output!r:.200} has the "
+                    f"loss {loss:.6g}; with y_true it must maximise loss plus score (is the sign of the loss right?)",
+                    i,
+                )
+    return None
 
 
 def _plain(kernel: Any) -> Any:
@@ -101,7 +123,7 @@ def _losses_of_truths(model: Any, X: Any, y: Any) -> Iterator[str]:
         except Exception as error:
             yield f"example {i}: {type(error).__name__}: {error}"
             return
-        if zero != 0.0:
+        if not abs(zero) <= ROUNDING:
             yield f"example {i}: loss(y, y) = {zero:.6g} on the truth; it must be 0"
             return
 

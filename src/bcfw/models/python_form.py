@@ -12,7 +12,14 @@ import scipy.sparse as sp
 from bcfw.errors import ModelError, OracleError
 from bcfw.inputs.examples import check_same_length
 from bcfw.models.hooks import bound_copy, checked_dim, is_overridden
-from bcfw.models.kernels.black_box import BlackBoxData, BlackBoxWork, make_work, not_finite, read_features
+from bcfw.models.kernels.black_box import (
+    ROUNDING,
+    BlackBoxData,
+    BlackBoxWork,
+    make_work,
+    not_finite,
+    read_features,
+)
 from bcfw.models.user_form import UserForm
 from bcfw.models.vectors import DenseVectors, SparseVectors
 
@@ -94,7 +101,7 @@ def check_loss_of_truth(model: Any, y: Any, i: int) -> None:
         loss = float(model.loss(y, y))
     except Exception as error:
         raise OracleError(f"example {i}: {type(error).__name__} in loss(y, y): {error}", i) from error
-    if loss != 0:
+    if not abs(loss) <= ROUNDING:
         raise ModelError(f"example {i}: loss(y, y) = {loss} on the truth; it must be 0")
 
 

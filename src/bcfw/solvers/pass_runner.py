@@ -189,7 +189,8 @@ class PassRunner:
         assert self.certificate is not None
         outcome = Outcome(self.weights(), self.certificate, self.done)
         if len(self.rule.averages):
-            last = Outcome(self.problem.state.w.copy(), certify_state(self.problem), self.done)
+            certificate = certify_state(self.problem)  # first: it may rebuild w
+            last = Outcome(self.problem.state.w.copy(), certificate, self.done)
             outcome = outcome._replace(last=last)
             self.problem.point = outcome.w.copy()
         return outcome

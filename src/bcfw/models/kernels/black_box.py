@@ -14,6 +14,9 @@ from bcfw.errors import OracleError
 from bcfw.models.hooks import hook
 from bcfw.passes.contract import kernel_set
 
+#: A loss that is negative by at most this is zero.
+ROUNDING = 1e-9
+
 
 class BlackBoxData(NamedTuple):
     """The user's model and examples as they are, and the features of the truths."""
@@ -39,6 +42,11 @@ def read_features(model: Any, vectors: Any, x: Any, y: Any, i: int, given: Any =
         raise OracleError(f"example {i}: features(x, y) failed: {type(error).__name__}: {error}", i) from error
 
 
+def without_rounding(loss: float) -> float:
+    """A loss such as ``1 - NDCG`` that rounding has moved a little below zero, as zero."""
+    return 0.0 if -ROUNDING <= loss < 0.0 else loss
+
+
 def not_finite(i: int) -> OracleError:
     return OracleError(f"example {i}: features(x, y) holds a NaN or an infinity", i)
 
@@ -57,7 +65,7 @@ def argmax(data, i, w, work):
     seen.flags.writeable = False
     try:
         y = model.oracle(seen, x, y_true)
-        now.loss = float(model.loss(y_true, y))
+        now.loss = without_rounding(float(model.loss(y_true, y)))
     except Exception as error:
         raise OracleError(f"example {i}: {type(error).__name__} in the oracle or loss: {error}", i) from error
     if not 0.0 <= now.loss < math.inf:
