@@ -87,6 +87,10 @@ class KernelSet:
     def entry(self, template: Callable[..., Any]) -> Callable[..., Any]:
         """``template`` specialised to this set, callable from Python; compiled code is kept on disk."""
         assert isinstance(template, types.FunctionType)
+        found = self._entries.get(template)  # whole, if it is there: it is published last
+        return found if found is not None else self._make_entry(template)
+
+    def _make_entry(self, template: types.FunctionType) -> Callable[..., Any]:
         with _ONE_AT_A_TIME:
             if template not in self._entries:
                 function = self._copy(template, from_python=True)

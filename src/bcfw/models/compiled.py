@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -74,13 +73,14 @@ class CompiledModel(Model):
 
     def predict(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
         """The best labeling of every input: a list of int64 arrays."""
-        data = checked_pack(self, X)
-        return CompiledForm(self).decode(w, data, 0.0)
+        form, data = CompiledForm(self), checked_pack(self, X)
+        return form.output(data, form.decoded(w, data, 0.0))  # type: ignore[no-any-return]
 
     def oracle(self, w: np.ndarray, x: Any, y_true: Any = None) -> Any:
         """``argmax_y loss(y_true, y) + <w, features(x, y)>``; without y_true the plain argmax."""
+        form = CompiledForm(self)
         data = checked_pack(self, [x]) if y_true is None else checked_pack(self, [x], [y_true])
-        return CompiledForm(self).decode(w, data, float(y_true is not None))[0]
+        return form.output(data, form.decoded(w, data, float(y_true is not None)))[0]
 
     def features(self, x: Any, y: Any) -> np.ndarray:
         """Joint features phi(x, y): the kernel applied to one packed example."""
@@ -133,11 +133,6 @@ class CompiledForm(IntegerLabelings, UserForm):
         for i in np.flatnonzero(losses != 0.0)[:1]:
             raise ModelError(f"example {i}: labeling_loss is {losses[i]:.6g} on the truth; it must be 0")
         return (np.zeros((len(losses), self.dim + 1)),)
-
-    def decode(self, w: np.ndarray, data: Any, loss_weight: float) -> list[np.ndarray]:
-        """The best labeling of every packed example."""
-        labelings = self.decoded(w, data, loss_weight)
-        return [labelings[a:b].astype(np.int64) for a, b in itertools.pairwise(data.y_off)]
 
 
 def checked_pack(model: CompiledModel, X: Any, *y: Any) -> Any:

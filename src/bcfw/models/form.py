@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 
-from bcfw.errors import ModelError
 from bcfw.kernels import KernelSet
 
 #: What a model may offer beyond the kernels that all have; a solver names what it needs of these.
@@ -24,7 +24,7 @@ NEEDS = {
 }
 
 
-class Form:
+class Form(ABC):
     """A model bound to training data, as solvers see it.
 
     Attributes
@@ -41,10 +41,6 @@ class Form:
     kernels: KernelSet
     in_part_space: bool = False
     saves_labelings: bool = False
-
-    def _to_write(self, method: str) -> ModelError:
-        """The error for a method that every form needs and this one lacks."""
-        return ModelError(f"{self.name} needs a method {method} (see bcfw.models.form.Form)")
 
     @property
     def name(self) -> str:
@@ -70,34 +66,34 @@ class Form:
         """Additions that the oracle takes for all examples together; None if they are not counted."""
         return None
 
+    @abstractmethod
     def make_work(self, data: Any) -> Any:
         """Scratch of one thread."""
-        raise self._to_write("make_work")
 
+    @abstractmethod
     def make_labelings(self, data: Any, slots: int = 1) -> Any:
         """Room for some labelings per block, with the truth in every slot."""
-        raise self._to_write("make_labelings")
 
+    @abstractmethod
     def initial_mu(self, data: Any) -> tuple[Any, ...]:
         """Averaged parts of all blocks at the start, ``mu_i = z(y_i)``."""
-        raise self._to_write("initial_mu")
 
     def enlarge_mu(self, mu: tuple[Any, ...]) -> tuple[Any, ...]:
         """The same averages with more room; called when the kernel ``reserve`` has returned False."""
         return mu
 
+    @abstractmethod
     def export_mu(self, data: Any, mu: tuple[Any, ...]) -> list[np.ndarray]:
         """The block averages as plain arrays, to save."""
-        raise self._to_write("export_mu")
 
+    @abstractmethod
     def import_mu(self, data: Any, arrays: list[np.ndarray]) -> tuple[Any, ...]:
         """Inverse of :meth:`export_mu`."""
-        raise self._to_write("import_mu")
 
+    @abstractmethod
     def data_arrays(self, data: Any) -> list[np.ndarray]:
         """Arrays that tell the packed data from others."""
-        raise self._to_write("data_arrays")
 
+    @abstractmethod
     def fingerprint(self, data: Any) -> str:
         """Hash of what the mathematics depends on besides :meth:`data_arrays`."""
-        raise self._to_write("fingerprint")

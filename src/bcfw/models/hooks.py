@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import Any
 
@@ -34,18 +34,17 @@ def is_overridden(model: Any, name: str) -> bool:
 
 def hidden_hooks(model: Any) -> list[str]:
     """The hooks whose names a model uses for something of its own."""
-    return [name for name in HOOKS if name in vars(model) or not _is_method(_first(model, name))]
+    return [name for name in HOOKS if name in vars(model) or not _is_method(next(_inherited(model, name)))]
 
 
 def _method(model: Any, name: str) -> Any:
     """The first method of that name in the order of inheritance."""
-    found = (vars(kind)[name] for kind in type(model).__mro__ if name in vars(kind))
-    return next(value for value in found if _is_method(value))
+    return next(value for value in _inherited(model, name) if _is_method(value))
 
 
-def _first(model: Any, name: str) -> Any:
-    """What the model's class has under a name, whatever it is."""
-    return next(vars(kind)[name] for kind in type(model).__mro__ if name in vars(kind))
+def _inherited(model: Any, name: str) -> Iterator[Any]:
+    """What the model's class and those it derives from have under a name, whatever it is."""
+    return (vars(kind)[name] for kind in type(model).__mro__ if name in vars(kind))
 
 
 def _is_method(value: Any) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 
-from bcfw.errors import ModelError, OptionError
+from bcfw.errors import OptionError
 from bcfw.kernels import KernelSet
 from bcfw.models.form import Form
 from bcfw.models.hooks import bound_copy
@@ -54,14 +53,6 @@ class KernelModel(IntegerLabelings, Model):
         """The record that kernels read, of examples that fit the sizes this model is bound to."""
         raise self._to_write("_packed")
 
-    def make_work(self, data: Any) -> Any:
-        """Scratch of one thread."""
-        raise self._to_write("make_work")
-
-    def initial_mu(self, data: Any) -> tuple[Any, ...]:
-        """Averaged parts of all blocks at the start, ``mu_i = z(y_i)``."""
-        raise self._to_write("initial_mu")
-
     def enlarge_mu(self, mu: tuple[Any, ...]) -> tuple[Any, ...]:
         """The same averages with more room; called when the kernel ``reserve`` has returned False."""
         return mu
@@ -98,16 +89,9 @@ class KernelModel(IntegerLabelings, Model):
         data = self.pack([x]) if y_true is None else self.pack([x], [y_true])
         return self.output(data, self.decoded(w, data, float(y_true is not None)))[0]
 
-    def output(self, data: Any, labelings: np.ndarray) -> Any:
-        """Flat labelings as the outputs users see: a list of int arrays."""
-        return [labelings[a:b].astype(np.int64) for a, b in itertools.pairwise(data.y_off)]
-
     def _check_bound(self) -> None:
         if self.dim is None:
             raise OptionError(f"{self._owner}: call bind(X, y) first, or train; the sizes are not known yet")
-
-    def _to_write(self, method: str) -> ModelError:
-        return ModelError(f"{self._owner} needs a method {method} (see bcfw.models.KernelModel)")
 
 
 def _of_the_class(name: str) -> Callable[..., Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
-from bcfw.errors import InputError
+from bcfw.errors import InputError, ModelError
 from bcfw.inputs.numbers import weight_vector
 from bcfw.kernels import KernelSet
 from bcfw.passes.decoding import decode_pass
@@ -23,13 +24,16 @@ class IntegerLabelings:
         """The model's name in messages."""
         return type(self).__name__
 
+    def _to_write(self, method: str) -> ModelError:
+        return ModelError(f"{self._owner} needs a method {method} (see bcfw.models.KernelModel)")
+
     def make_work(self, data: Any) -> Any:
         """Scratch of one thread."""
-        raise NotImplementedError
+        raise self._to_write("make_work")
 
     def initial_mu(self, data: Any) -> tuple[Any, ...]:
         """Averaged parts of all blocks at the start, ``mu_i = z(y_i)``."""
-        raise NotImplementedError
+        raise self._to_write("initial_mu")
 
     def data_arrays(self, data: Any) -> list[np.ndarray]:
         """Arrays that tell the packed data from others."""
@@ -59,3 +63,7 @@ class IntegerLabelings:
         weights = weight_vector(w, self.dim, self._owner)
         self.kernels.entry(decode_pass)(tuple(data), tuple(self.make_work(data)), weights, loss_weight, labelings)
         return labelings
+
+    def output(self, data: Any, labelings: np.ndarray) -> Any:
+        """Flat labelings as the outputs users see: a list of int arrays."""
+        return [labelings[a:b].astype(np.int64) for a, b in itertools.pairwise(data.y_off)]

@@ -39,7 +39,7 @@ class Solver(Configurable):
     - begins with ``problem.point``, the weights that an earlier run returned, if these are not None, and sets it to
       None when it moves on;
     - adds the block steps that it takes to ``problem.tally[STEPS]``, which predefined step sizes read after a warm
-      start, and its oracle calls to ``run.calls`` and ``problem.oracle_calls``.
+      start, and its oracle calls to ``problem.oracle_calls``.
     """
 
     #: What the solver needs of a model, words of :data:`bcfw.models.form.OFFERS`; nothing by default.

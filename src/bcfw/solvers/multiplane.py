@@ -14,7 +14,6 @@ from bcfw.options import Choice, Count, CountOr, Flag, NonNegative, Positive
 from bcfw.passes.store_visits import pairwise_pass
 from bcfw.records import FW, ORACLE, PAIRWISE, STORE_ONLY, WORST, StorePlan
 from bcfw.selection import SAMPLINGS
-from bcfw.solvers import stopwatch
 from bcfw.solvers.acceleration import Acceleration
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.pass_runner import PassRunner
@@ -119,25 +118,25 @@ class MultiPlane(Solver):
 
     def _iteration(self, runner: PassRunner, rng: np.random.Generator, number: int) -> float:
         """One exact pass and the passes over the store that pay; returns the dual gain."""
-        start = stopwatch.now()  # line 5 of Alg. 3: an exact pass
+        start = runner.run.seconds  # line 5 of Alg. 3: an exact pass
         total = runner.one_pass(SAMPLINGS[self.sampling], rng, self.plan(ORACLE, number))
-        spent = self._cost(start, 1.0)
+        spent = self._cost(runner.run.seconds - start, 1.0)
         most = MOST_STORE_PASSES if self.passes == "auto" else self.passes
         for _ in range(most):  # line 6: approximate passes
             runner.run.check_limits(runner.effort)
             if runner.run.status is not None:
                 break
-            start = stopwatch.now()
+            start = runner.run.seconds
             gain = runner.one_pass(SAMPLINGS["permuted"], rng, self.plan(STORE_ONLY, number), track=1)
-            cost = self._cost(start, self.store_cost)
+            cost = self._cost(runner.run.seconds - start, self.store_cost)
             total += gain
             spent += cost
             if self.passes == "auto" and gain * spent <= total * cost:
                 break
         return total
 
-    def _cost(self, start: float, fixed: float) -> float:
-        return stopwatch.now() - start if self.clock == "wall" else float(fixed)
+    def _cost(self, seconds: float, fixed: float) -> float:
+        return seconds if self.clock == "wall" else float(fixed)
 
     def plan(self, source: int, number: int) -> StorePlan:
         """How a pass of iteration ``number`` uses the store."""

@@ -20,7 +20,6 @@ from bcfw.records import (
     Visits,
 )
 from bcfw.selection import SAMPLINGS, Sampling
-from bcfw.solvers import stopwatch
 from bcfw.solvers.base import Outcome
 from bcfw.solvers.run import SolverRun
 
@@ -109,13 +108,13 @@ class PassRunner:
         """One compiled call; the next of its kind is longer or shorter, so that it takes about CALL_SECONDS."""
         problem, source = self.problem, ORACLE if plan is None else plan.source
         problem.tally[CALLS] = 0.0
-        before = stopwatch.now()
+        before = self.run.seconds
         try:
             problem.visit(part, self.rule._replace(track=track), plan)
         finally:
             self.run.calls += int(problem.tally[CALLS])
             problem.oracle_calls += int(problem.tally[CALLS])
-        taken = stopwatch.now() - before
+        taken = self.run.seconds - before
         if taken < CALL_SECONDS / 2:
             self.chunks[source] = min(2 * self.chunks[source], len(problem.blocks))
         elif taken > 2 * CALL_SECONDS:

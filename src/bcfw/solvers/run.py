@@ -66,7 +66,7 @@ class SolverRun(Run):
     """
 
     def __init__(self, problem: DualProblem, tol: float, max_passes: float, **options: Any) -> None:
-        super().__init__(0.0, max_passes, **{"unit": "passes", "info": PassInfo, **options})
+        super().__init__(0.0, max_passes, unit="passes", info=PassInfo, **options)
         self.value_at_zero = problem.value_at_zero()
         self.gap_target = tol * self.value_at_zero
         self.calls = 0

@@ -1,4 +1,4 @@
-"""The clock that solvers read, and what an oracle call and a visit take by it."""
+"""What an oracle call and a visit take, read off the clock."""
 
 from __future__ import annotations
 
@@ -10,20 +10,15 @@ from bcfw import run
 from bcfw.dual import DualProblem
 
 
-def now() -> float:
-    """Seconds of the clock of all runs."""
-    return run.now()
-
-
 def oracle_seconds(problem: DualProblem) -> float:
     """Time of one visit that only asks the oracle: the shortest of some measurements on a few blocks."""
     some = problem.blocks[:: max(1, len(problem.blocks) // 20)].copy()  # contiguous, as in a pass
     problem.ask_oracle(some[:1])  # not the time to compile
     times = [0.0]
     while len(times) <= 3 or (len(times) <= 10 and sum(times) < 0.01):
-        start = now()
+        start = run.now()
         problem.ask_oracle(some)
-        times.append(now() - start)
+        times.append(run.now() - start)
     return min(times[1:]) / len(some)
 
 
