@@ -576,7 +576,8 @@ def interpreted(case: Case) -> Case:
 
 #: The variants that tests run, by their repr: all, as long as they are few.
 VARIANTS = {repr(solver): solver for kind in SOLVERS.values() for solver in covering(solver_variants(kind))}
-VARIANTS |= {repr(solver): solver for solver in [bcfw.solvers.MultiPlane(acceleration=10, clock="count")]}
+ACCELERATED = [bcfw.solvers.MultiPlane(acceleration=acceleration, clock="count") for acceleration in (10, "features")]
+VARIANTS |= {repr(solver): solver for solver in ACCELERATED}
 
 
 #: The variants whose dual can never decrease from one certificate to the next.

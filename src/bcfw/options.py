@@ -80,12 +80,13 @@ class CountOr(Option):
 
 
 class Number(Option):
-    """A real number, finite unless told otherwise; perhaps None too."""
+    """A real number, finite unless told otherwise; perhaps None or a word too."""
 
-    def __init__(self, default: Any, finite: bool = True, or_none: bool = False) -> None:
+    def __init__(self, default: Any, finite: bool = True, or_none: bool = False, or_word: str | None = None) -> None:
         super().__init__(default)
         self.finite = finite
         self.or_none = or_none
+        self.or_word = or_word
 
     def in_range(self, value: float) -> bool:
         raise NotImplementedError
@@ -94,11 +95,14 @@ class Number(Option):
         raise NotImplementedError
 
     def allowed(self) -> str:
-        return f"a {'finite ' if self.finite else ''}number {self.range()}{' or None' if self.or_none else ''}"
+        others = [" or None"] * self.or_none + [f" or {self.or_word!r}"] * (self.or_word is not None)
+        return f"a {'finite ' if self.finite else ''}number {self.range()}{''.join(others)}"
 
     def accepts(self, value: Any) -> bool:
         if value is None:
             return self.or_none
+        if isinstance(value, str):
+            return value == self.or_word
         if not isinstance(value, Real) or isinstance(value, bool):
             return False
         return self.in_range(float(value)) and not (self.finite and math.isinf(float(value)))

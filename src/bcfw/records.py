@@ -149,9 +149,9 @@ ORACLE, CACHE_FIRST, STORE_ONLY = range(3)
 #: ``tally[STOP]``: the oracle was not maximal, or the block's average needs more room.
 FROM_STORE, FROM_ORACLE, NOT_MAXIMAL, NEEDS_ROOM = range(4)
 
-#: Places in the ``tally`` array that a pass updates: steps ever taken (k), dual gain of this pass, oracle calls of this
-#: pass, why and at which block a pass ended early; then for each of two averaging tracks the steps since averaging
-#: began (s) and the running sum of ell.
-STEPS, GAIN, CALLS, STOP, BLOCK, AVERAGED_STEPS = range(6)
+#: Places in the ``tally`` array that a pass updates: steps ever taken (k); of this pass the dual gain, the oracle calls
+#: and the steps that left a labeling without mass; why and at which block a pass ended early; then for each of two
+#: averaging tracks the steps since averaging began (s) and the running sum of ell.
+STEPS, GAIN, CALLS, DROPS, STOP, BLOCK, AVERAGED_STEPS = range(7)
 TRACK_SIZE = 2
 TALLY_SIZE = AVERAGED_STEPS + 2 * TRACK_SIZE

@@ -206,8 +206,8 @@ class Run:
         """The recorded rows as arrays of equal length."""
         return {key: np.array([row[key] for row in self.rows]) for key in self.rows[0]}
 
-    def warn_unless_converged(self, gap: float) -> None:
-        """One warning when a limit ended the run; a stop that the user asked for is silent."""
+    def warn_unless_converged(self, gap: float, hint: str = "") -> None:
+        """One warning when a limit ended the run, perhaps with a hint; a stop that the user asked for is silent."""
         limit = f"max_{self.unit}"
         advice = {
             limit: f"raise {limit} or tol",
@@ -217,7 +217,7 @@ class Run:
         if self.status in advice:
             warnings.warn(
                 f"not converged ({self.status}): gap {gap:.3g} is above the target {self.gap_target:.3g}; "
-                f"{advice[self.status]}",
+                f"{advice[self.status]}{hint and f'; {hint}'}",
                 ConvergenceWarning,
                 stacklevel=_frames_to_caller(),
             )

@@ -23,6 +23,7 @@ from bcfw.progress import progress_callbacks
 from bcfw.result import Result, make_result, partial_result
 from bcfw.run import Callback, announced
 from bcfw.solvers import Solver, find_solver
+from bcfw.solvers.auto import has_large_features
 from bcfw.solvers.base import require_match
 from bcfw.solvers.run import SolverRun
 
@@ -130,8 +131,20 @@ def train(
             if path is not None and not problem.untouched:
                 save_or_warn(problem, path)
         ended(result)
-    run.warn_unless_converged(result.gap)
+    run.warn_unless_converged(result.gap, hint_on_features(problem, outcome.solver or chosen))
     return result
+
+
+def hint_on_features(problem: DualProblem, solver: Solver) -> str:
+    """What to do about features that are too large for their regularisation; nothing if they are not."""
+    if not has_large_features(problem):
+        return ""
+    sizes = problem.form.feature_sizes(problem.data)
+    other = "" if "feature rows" in solver.needs else ", or leave solver='auto', which works in their units"
+    return (
+        f"the features are large for lam = {problem.lam:g} (root mean squares from {sizes.min():.2g} to "
+        f"{sizes.max():.2g}): scale them, with scikit-learn's StandardScaler for example{other}"
+    )
 
 
 def require_loss(problem: DualProblem, run: SolverRun, X: Any, y: Any) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 import bcfw
 from bcfw.models.form import NEEDS, OFFERS
-from bcfw.solvers import SOLVERS, Solver
-from problems import CASES, Pairs
+from bcfw.solvers import Solver
+from problems import CASES, VARIANTS, Pairs
 
 
 class Demanding(Solver):
@@ -49,6 +49,6 @@ def test_models_and_solvers_use_the_words_that_are_explained(case):
     form = case.problem().form
     assert form.offers <= OFFERS.keys()
     assert form.needs <= NEEDS.keys()
-    for kind in SOLVERS.values():
-        assert kind.needs <= OFFERS.keys()
-        assert kind.handles <= NEEDS.keys()
+    for solver in VARIANTS.values():
+        assert solver.needs <= OFFERS.keys()
+        assert solver.handles <= NEEDS.keys()

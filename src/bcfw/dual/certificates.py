@@ -46,6 +46,17 @@ class Certificate(NamedTuple):
         enough = target if np.isinf(self.gap_bound) else ESTIMATED * target
         return self.gap_bound <= target or self.gap <= enough
 
+    def better_of(self, other: Certificate) -> Certificate:
+        """The smaller primal and the larger dual value of two certificates: of one point, and proved by one of two."""
+        best = self if self.primal_bound <= other.primal_bound else other
+        dual = max(self.dual, other.dual)
+        return Certificate(best.primal, dual, _difference(best.primal, dual), best.gap_bound - (dual - best.dual))
+
+    @property
+    def primal_bound(self) -> float:
+        """What is proved about the primal value, or else its estimate."""
+        return self.primal if np.isinf(self.gap_bound) else self.dual + self.gap_bound
+
     def proven(self, target: float) -> tuple[Certificate, bool]:
         """The certificate to report, and whether its gap is proved.
 

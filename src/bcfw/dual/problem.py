@@ -44,6 +44,9 @@ from bcfw.records import (
     in_order,
 )
 
+#: What steps of 1e-13 of the weights gain, relative to the dual value: gains are about the squares of steps.
+RESOLUTION = 1e-26
+
 #: Takes the place of the hinge losses in passes that do not write them.
 NO_HINGES = np.zeros((2, 0))
 
@@ -150,6 +153,11 @@ class DualProblem:
     def dual_value(self) -> float:
         """``D = ell - lam (v'w - |w|^2/2)`` of the current state."""
         return dual_value(self.lam, self.v, self.state.w, self.ell)
+
+    def smallest_gain(self) -> float:
+        """What the dual value must gain for the gain to be more than rounding, by the size of its two terms."""
+        ell = self.ell
+        return RESOLUTION * (abs(ell) + abs(ell - self.dual_value()))
 
     # --- steps
 

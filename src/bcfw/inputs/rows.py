@@ -30,10 +30,12 @@ class Rows:
         if self.n_features != n_features:
             raise InputError(f"{owner}: X has {self.n_features} features, expected {n_features}")
 
-    def sqnorms(self) -> np.ndarray:
-        """(N,) squared norm of every row."""
-        row = np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
-        return np.bincount(row, weights=self.values**2, minlength=self.n_rows)
+
+def row_sqnorms(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(N,) squared norm of every CSR row."""
+    n_rows = len(indptr) - 1
+    row = np.repeat(np.arange(n_rows), np.diff(indptr))
+    return np.bincount(row, weights=values**2, minlength=n_rows)
 
 
 def matrix_rows(X: Any, owner: str, unit: str = "example") -> Rows:

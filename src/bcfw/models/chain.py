@@ -13,6 +13,7 @@ from bcfw.inputs.labels import cost_matrix, integer_labels, label_count
 from bcfw.inputs.numbers import offsets
 from bcfw.inputs.rows import Rows, sequence_rows
 from bcfw.kernels import entry
+from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import chain as chain_kernels
 from bcfw.models.kernels.chain import ChainAverage, ChainData, ChainWork
@@ -32,7 +33,7 @@ class Sequences(NamedTuple):
     labels: np.ndarray | None
 
 
-class Chain(KernelModel):
+class Chain(FeatureRows, KernelModel):
     """Sequence labelling: each of T positions gets one of K labels; neighbours interact.
 
     ``<w, phi(x, y)> = sum_t x_t'U[:, y_t] + sum_t trans[y_{t-1}, y_t] + first[y_0] + last[y_{T-1}]``, with
@@ -119,6 +120,11 @@ class Chain(KernelModel):
             int(self.n_labels or 0),
             int(self.end_bias),
         )
+
+    def with_values(self, data: ChainData, values: np.ndarray) -> ChainData:
+        gram = np.zeros_like(data.gram)
+        entry(chain_kernels.grams)(data.indptr, data.indices, values, data.y_off, data.gram_off, gram)
+        return data._replace(values=values, gram=gram)
 
     def oracle_operations(self, data: ChainData) -> float:
         """Scores of all labels, and a maximum over pairs of labels for every position."""

@@ -14,6 +14,7 @@ OFFERS = {
     "exact oracle": "an oracle that always finds a maximum (exact_oracle = True)",
     "upper bound": "a bound on the values of all outputs (upper_bound, or the kernel decode_bound)",
     "part space": "block averages of parts, which mean the same for other inputs of the same sizes",
+    "feature rows": "features in rows, whose sizes it knows and can change (bcfw.models.feature_rows)",
     "operation count": "the operations of its oracle, counted (oracle_operations)",
 }
 
@@ -65,6 +66,18 @@ class Form(ABC):
     def oracle_operations(self, data: Any) -> float | None:
         """Additions that the oracle takes for all examples together; None if they are not counted."""
         return None
+
+    def feature_sizes(self, data: Any) -> np.ndarray:
+        """(dim,) how large the feature of each weight is; of models that offer "feature rows"."""
+        raise NotImplementedError
+
+    def mean_sqnorm(self, data: Any) -> float:
+        """Mean sum of squares of an example's features; of models that offer "feature rows"."""
+        raise NotImplementedError
+
+    def rescaled(self, data: Any, units: np.ndarray) -> Any:
+        """The packed data with every feature divided by its weights' unit; of models that offer "feature rows"."""
+        raise NotImplementedError
 
     @abstractmethod
     def make_work(self, data: Any) -> Any:

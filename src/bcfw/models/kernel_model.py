@@ -9,6 +9,7 @@ import numpy as np
 
 from bcfw.errors import OptionError
 from bcfw.kernels import KernelSet
+from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.form import Form
 from bcfw.models.hooks import bound_copy
 from bcfw.models.labelings import IntegerLabelings
@@ -113,6 +114,10 @@ class KernelForm(UserForm):
         self.kernels = model.kernels
         self.in_part_space = type(model).in_part_space
 
+    @property
+    def offers(self) -> frozenset[str]:
+        return super().offers | ({"feature rows"} if isinstance(self.model, FeatureRows) else set())
+
     make_work = _of_the_class("make_work")
     make_labelings = _of_the_class("make_labelings")
     initial_mu = _of_the_class("initial_mu")
@@ -120,3 +125,6 @@ class KernelForm(UserForm):
     export_mu = _of_the_class("export_mu")
     import_mu = _of_the_class("import_mu")
     data_arrays = _of_the_class("data_arrays")
+    feature_sizes = _of_the_class("feature_sizes")
+    mean_sqnorm = _of_the_class("mean_sqnorm")
+    rescaled = _of_the_class("rescaled")

@@ -11,7 +11,8 @@ from bcfw.errors import InputError
 from bcfw.inputs.examples import check_same_length
 from bcfw.inputs.labels import cost_matrix, integer_labels, label_count
 from bcfw.inputs.matrices import feature_matrix, feature_row
-from bcfw.inputs.rows import Rows, matrix_rows
+from bcfw.inputs.rows import Rows, matrix_rows, row_sqnorms
+from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import multiclass as multiclass_kernels
 from bcfw.models.kernels.multiclass import MulticlassData, MulticlassWork
@@ -20,7 +21,7 @@ from bcfw.models.part_vectors import part_scratch
 from bcfw.passes.contract import kernel_set
 
 
-class Multiclass(KernelModel):
+class Multiclass(FeatureRows, KernelModel):
     """One of K labels per example: ``<w, phi(x, y)> = x'W[:, y]`` with W (F, K) in C order.
 
     Parameters
@@ -81,11 +82,14 @@ class Multiclass(KernelModel):
             labels,
             blocks,
             K * blocks,
-            rows.sqnorms(),
+            row_sqnorms(rows.indptr, rows.values),
             self.cost,
             rows.n_features,
             K,
         )
+
+    def with_values(self, data: MulticlassData, values: np.ndarray) -> MulticlassData:
+        return data._replace(values=values, sqnorms=row_sqnorms(data.indptr, values))
 
     def oracle_operations(self, data: MulticlassData) -> float:
         """Scores of all labels."""

@@ -12,7 +12,8 @@ from bcfw.errors import InputError, OptionError
 from bcfw.inputs.examples import check_same_length
 from bcfw.inputs.labels import binary_labels
 from bcfw.inputs.matrices import feature_matrix, feature_row
-from bcfw.inputs.rows import Rows, matrix_rows
+from bcfw.inputs.rows import Rows, matrix_rows, row_sqnorms
+from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import multilabel as multilabel_kernels
 from bcfw.models.kernels.multilabel import MultilabelData, MultilabelWork
@@ -23,7 +24,7 @@ from bcfw.options import Flag
 from bcfw.passes.contract import kernel_set
 
 
-class Multilabel(KernelModel):
+class Multilabel(FeatureRows, KernelModel):
     """L labels per example, each on (1) or off (0), which a tree may couple; Hamming loss.
 
     ``<w, phi(x, y)> = sum_l y_l x'U[:, l] + sum_e V[e, y_a, y_b]`` for edges ``e = (a, b)``, with
@@ -106,13 +107,16 @@ class Multilabel(KernelModel):
             np.zeros(rows.n_rows * L, np.int64) if labels is None else labels.ravel(),
             L * blocks,
             (L + 4 * len(self.tree)) * blocks,
-            rows.sqnorms(),
+            row_sqnorms(rows.indptr, rows.values),
             self.tree,
             *orient(self.tree, L),
             1.0 / L if self.normalize else 1.0,
             rows.n_features,
             L,
         )
+
+    def with_values(self, data: MultilabelData, values: np.ndarray) -> MultilabelData:
+        return data._replace(values=values, sqnorms=row_sqnorms(data.indptr, values))
 
     def oracle_operations(self, data: MultilabelData) -> float:
         """Scores of all labels, and a maximum over two values of both ends of every edge."""

@@ -11,7 +11,7 @@ from bcfw.passes.contract import advance, difference, end_direction, load_labeli
 from bcfw.passes.oracle import direction_from_average
 from bcfw.passes.steps import best_step, gain_of_step, line_search, move, read_box_direction
 from bcfw.passes.store import add_block, average_value, blend_direction
-from bcfw.records import AWAY, BEST, FW, MOST_GAIN
+from bcfw.records import AWAY, BEST, DROPS, FW, MOST_GAIN
 
 #: The rest of a block, where a slot is expected.
 REST = -1
@@ -196,6 +196,7 @@ def pairwise_step(
         held = mass_of(i, store, away)
         gamma = shared_line_search(data, i, state.c[i] * rise, held, state, work, rule, tally)  # line 11
         remaining = 0.0 if gamma >= held else held - gamma  # lines 17 to 21
+        tally[DROPS] += 1.0 if remaining == 0.0 else 0.0
         if away == REST:
             store.rest[i] = remaining
         else:
@@ -240,6 +241,7 @@ def away_step(
             store.alpha[i, s] *= 1.0 + gamma
         store.rest[i] *= 1.0 + gamma
         remaining = 0.0 if gamma >= gamma_max else max(0.0, held * (1.0 + gamma) - gamma)
+        tally[DROPS] += 1.0 if remaining == 0.0 else 0.0
         if away == REST:
             store.rest[i] = remaining
         else:

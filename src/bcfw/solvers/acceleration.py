@@ -1,44 +1,55 @@
-"""An accelerated outer loop around the iterations of a dual solver (Catalyst; Lin, Mairal and Harchaoui, 2015)."""
+"""An accelerated outer loop around the iterations of a dual solver (Catalyst; Lin, Mairal and Harchaoui, 2015).
+
+Each iteration works on ``P(w) + lam/2 sum_j ratio_j (w_j - z_j)^2``, whose z runs ahead of the solutions. The dual of
+that problem has the same blocks, and
+
+    w = (v + ratio z) / (1 + ratio),       v = A alpha of the problem itself
+
+(clipped, if there are bounds). With one ratio for all weights the steps need to know of nothing but another w and
+another lam, ``(1 + ratio) lam``. With a ratio for each weight they need other features as well: in units that make the
+regularisation of all weights the same.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
+
+from bcfw.dual import Certificate
 from bcfw.solvers.pass_runner import PassRunner
+
+#: What ``ratio_j lam`` begins with for a feature of size one, times the number of blocks.
+FIRST_KAPPA = 0.3
 
 
 class Acceleration:
-    """Lets each iteration work on ``P(w) + kappa/2 |w - z|^2``, whose z runs ahead of the solutions.
+    """The outer loop with one ratio for all weights.
 
-    The dual of that problem has ``lam + kappa`` for lam, the same blocks, and
-
-        w = (v + ratio z) / (1 + ratio),       v = A alpha of the problem itself,       ratio = kappa/lam
-
-    (clipped, if there are bounds), so the steps need to know of nothing but another w and another lam. Outside
-    :meth:`inner` the problem holds v, which belongs to its dual point as ever. The point to return is w, whose primal
-    value is far better than that of ``v = w + ratio (w - z)``; its certificate is ``P(w) - D(alpha)``.
+    Outside :meth:`inner` the problem holds v, which belongs to its dual point as ever. The point to return is w, whose
+    primal value is far better than that of ``v = w + ratio (w - z)``; its certificate is ``P(w) - D(alpha)``.
 
     Parameters
     ----------
     runner : PassRunner
     ratio : float
-        kappa/lam at the start, > 0. It is halved, and z starts again from w, whenever a certificate shows no progress:
+        The ratio at the start, > 0. It is halved, and z starts again from w, whenever a certificate shows no progress:
         with too large a ratio z runs ahead faster than the iterations can follow.
     """
 
-    def __init__(self, runner: PassRunner, ratio: float) -> None:
+    def __init__(self, runner: PassRunner, ratio: Any) -> None:
         self.runner = runner
         self.ratio = ratio
         self.centre = runner.weights()
         self._before = self.centre
         self._least_gap = runner.last_gap
 
-    @property
     def momentum(self) -> float:
         """How far z runs ahead, in units of the last movement."""
         root = (1.0 + self.ratio) ** -0.5
-        return (1.0 - root) / (1.0 + root)
+        return float((1.0 - root) / (1.0 + root))
 
     @contextlib.contextmanager
     def inner(self) -> Iterator[None]:
@@ -46,22 +57,77 @@ class Acceleration:
         runner, rule = self.runner, self.runner.rule
         self._shift(1.0 / (1.0 + self.ratio), self.ratio / (1.0 + self.ratio))
         try:
-            runner.rule = rule._replace(lam=(1.0 + self.ratio) * rule.lam)
-            yield
+            with self._inner_units(rule.lam) as lam:
+                runner.rule = rule._replace(lam=lam)
+                yield
         finally:
             runner.rule = rule
             runner.problem.point = runner.problem.state.w.copy()
             self._shift(1.0 + self.ratio, -self.ratio)
         point = runner.problem.point
-        self.centre = point + self.momentum * (point - self._before)
+        self.centre = point + self.momentum() * (point - self._before)
         self._before = point
 
-    def check_progress(self) -> None:
+    @contextlib.contextmanager
+    def _inner_units(self, lam: float) -> Iterator[float]:
+        """The units of the problem around z, and its regularisation."""
+        yield (1.0 + self.ratio) * lam
+
+    def check_progress(self, found: Certificate) -> None:
         """After a certificate: be more careful if its gap is not the smallest so far."""
-        if self.runner.last_gap >= self._least_gap:
+        if found.gap >= self._least_gap:
             self.ratio /= 2.0
             self.centre = self._before
-        self._least_gap = min(self._least_gap, self.runner.last_gap)
+        self._least_gap = min(self._least_gap, found.gap)
 
-    def _shift(self, scale: float, share: float) -> None:
+    def _shift(self, scale: Any, share: Any) -> None:
         self.runner.problem.v = scale * self.runner.problem.v + share * self.centre
+
+
+class FeatureAcceleration(Acceleration):
+    """The outer loop with ``ratio_j lam = kappa size_j^2``, for a weight whose feature has the size size_j.
+
+    The distance from z is then measured by what the weights do to the scores, in whatever units the features are: the
+    problem around z is about as easy as that of standardised features. kappa starts at ``FIRST_KAPPA / n`` and is
+    adapted: with too large a one the dual value lags behind, with too small a one the primal value. The momentum is
+    Nesterov's for convex functions and starts again whenever a certificate shows no progress.
+    """
+
+    def __init__(self, runner: PassRunner) -> None:
+        problem = runner.problem
+        self.sizes = problem.form.feature_sizes(problem.data)
+        super().__init__(runner, 0.0)
+        self._best = (np.inf, -np.inf)
+        self._set_kappa(FIRST_KAPPA / len(problem.blocks))
+
+    def _set_kappa(self, kappa: float) -> None:
+        problem = self.runner.problem
+        self.kappa = kappa
+        self.ratio = kappa / problem.lam * self.sizes**2
+        self.units = np.sqrt((problem.lam + kappa * self.sizes**2) / (problem.lam + kappa))  # one for the size one
+        self._data = problem.form.rescaled(problem.data, self.units)
+        self._movements = 0.0
+
+    def momentum(self) -> float:
+        before = self._movements
+        self._movements = 0.5 + np.sqrt(0.25 + before**2)
+        return float(max(before - 1.0, 0.0) / self._movements)
+
+    @contextlib.contextmanager
+    def _inner_units(self, lam: float) -> Iterator[float]:
+        problem = self.runner.problem
+        data, problem.data = problem.data, self._data
+        problem.state.w[:] *= self.units
+        try:
+            yield lam + self.kappa
+        finally:
+            problem.data = data
+            problem.state.w[:] /= self.units
+
+    def check_progress(self, found: Certificate) -> None:
+        primal, dual = self._best
+        if found.gap >= self._least_gap:
+            self._set_kappa(self.kappa * (2.0 if found.primal - primal > dual - found.dual else 0.5))
+            self.centre = self._before
+        self._best = min(primal, found.primal), max(dual, found.dual)
+        self._least_gap = min(self._least_gap, found.gap)

@@ -39,13 +39,25 @@ USUAL_STORE_COST = 0.5
 #: Ratio of the accelerated outer loop: between 3 and 30 it hardly matters.
 ACCELERATION = 10
 
+#: Mean |x_i|^2 / (lam n) above which features are large for their regularisation. Steps on one example at a time then
+#: need about so many passes, and an outer loop in units of the features is better than one with one ratio.
+LARGE_FEATURES = 1e4
+
 NO_BLOCKS = np.zeros(0, np.int64)
 
 
-def choice(store_cost: float) -> MultiPlane:
+def choice(store_cost: float, by_features: bool = False) -> MultiPlane:
     """Multi-plane, for visits to the store that cost so many visits with the oracle."""
     charged = next(charged for most, charged in STORE_COSTS if store_cost <= most)
-    return MultiPlane(clock="count", store_cost=charged, acceleration=ACCELERATION)
+    acceleration = "features" if by_features else ACCELERATION
+    return MultiPlane(clock="count", store_cost=charged, acceleration=acceleration)
+
+
+def has_large_features(problem: DualProblem) -> bool:
+    """Whether features are so large that an outer loop in their units pays, where there can be one."""
+    if "feature rows" not in problem.form.offers or len(problem.bounded):
+        return False
+    return problem.form.mean_sqnorm(problem.data) > LARGE_FEATURES * problem.lam * len(problem.blocks)
 
 
 class Auto(Solver):
@@ -54,7 +66,8 @@ class Auto(Solver):
     Multi-plane BCFW with pairwise steps and an accelerated outer loop, told what a visit to the store costs here: the
     dearer the oracle, the more passes over the store. Small problems with compiled oracles begin with plain BCFW, which
     needs less code to be compiled; what it has not solved after 300 passes, or about half a second, is handed
-    over.
+    over. Where features are large (mean |x_i|^2 above 10,000 lam n), the outer loop works in their units, from the
+    start.
 
     Models that count their operations (multiclass, chains, multilabel, graphs) are judged by that count as long as a
     call takes about 10 microseconds at most: the seed alone decides the result. Otherwise the clock is read in the
@@ -81,20 +94,24 @@ class Auto(Solver):
         n = len(problem.blocks)
         counted = problem.form.oracle_operations(problem.data)
         one_pass = 0.0 if counted is None else counted / OPERATIONS
+        by_features = has_large_features(problem)
         if problem.store is None:
             if counted is None:
                 one_pass = n * stopwatch.oracle_seconds(problem)
-            if one_pass < TINY_PASS or (one_pass < SMALL_CALL * n and one_pass < SMALL_PASS):
+            small = one_pass < TINY_PASS or (one_pass < SMALL_CALL * n and one_pass < SMALL_PASS)
+            if small and not by_features:
                 plain = BCFW()
                 patience: float = PATIENCE
                 if counted is not None:  # a number read off the clock would be another one the next time
                     patience = min(PATIENCE, PATIENT_SECONDS / max(one_pass, 1e-9))
                 outcome = plain.solve(problem, run, rng, patience)
+                if run.status == "stalled":  # other steps may still gain
+                    run.status = None
                 if run.status is not None:
                     return outcome._replace(solver=plain)
             MultiPlane().prepare(problem)
         usual = counted is not None and one_pass < SMALL_CALL * n
-        chosen = choice(USUAL_STORE_COST if usual else self._store_cost(problem, run, rng))
+        chosen = choice(USUAL_STORE_COST if usual else self._store_cost(problem, run, rng), by_features)
         return chosen.solve(problem, run, rng)._replace(solver=chosen)
 
     def _store_cost(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> float:

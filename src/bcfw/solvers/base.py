@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,11 +42,15 @@ class Solver(Configurable):
       start, and its oracle calls to ``problem.oracle_calls``.
     """
 
-    #: What the solver needs of a model, words of :data:`bcfw.models.form.OFFERS`; nothing by default.
-    needs: ClassVar[frozenset[str]] = frozenset()
+    @property
+    def needs(self) -> frozenset[str]:
+        """What the solver needs of a model, words of :data:`bcfw.models.form.OFFERS`; nothing by default."""
+        return frozenset()
 
-    #: What the solver can cope with in a problem, words of :data:`bcfw.models.form.NEEDS`; everything by default.
-    handles: ClassVar[frozenset[str]] = frozenset(NEEDS)
+    @property
+    def handles(self) -> frozenset[str]:
+        """What the solver can cope with in a problem, words of :data:`bcfw.models.form.NEEDS`; all by default."""
+        return frozenset(NEEDS)
 
     @property
     def monotone(self) -> bool:

@@ -9,7 +9,6 @@ from bcfw.dual.certify import certificate_from_hinges, certify_weights
 from bcfw.passes.batch import batch_oracle_pass, batch_step_pass
 from bcfw.records import STEPS
 from bcfw.solvers.base import Outcome, Solver
-from bcfw.solvers.pass_runner import STALL
 from bcfw.solvers.run import SolverRun
 
 
@@ -49,7 +48,7 @@ class BatchFW(Solver):
                 return Outcome(problem.state.w.copy(), certificate, passes)
             v, gap = problem.v, float(problem.state.gap[blocks].sum())
             gamma = problem.best_step(v, step, gap)
-            if 0.5 * gamma * gap < STALL * run.value_at_zero:  # about what an exact step gains
+            if 0.5 * gamma * gap <= problem.smallest_gain():  # about what an exact step gains
                 run.status = "stalled"
                 return Outcome(problem.state.w.copy(), certificate, passes)
             problem.sweep(batch_step_pass, len(blocks), blocks, gamma, losses, moves, labelings)

@@ -14,7 +14,7 @@ from bcfw.options import Choice, Count, CountOr, Flag, NonNegative, Positive
 from bcfw.passes.store_visits import pairwise_pass
 from bcfw.records import FW, ORACLE, PAIRWISE, STORE_ONLY, WORST, StorePlan
 from bcfw.selection import SAMPLINGS
-from bcfw.solvers.acceleration import Acceleration
+from bcfw.solvers.acceleration import Acceleration, FeatureAcceleration
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.run import SolverRun
@@ -46,9 +46,11 @@ class MultiPlane(Solver):
         Labelings without weight that the oracle has not returned for so many iterations are forgotten.
     max_labelings : int
         Labelings kept per block.
-    acceleration : float
+    acceleration : float or "features"
         With a ratio > 0 (10 is good), each iteration works on ``P(w) + ratio lam/2 |w - z|^2``, whose z runs ahead
-        of the solutions. Not with averaging. The dual may then fall from one iteration to the next.
+        of the solutions. With "features", the distance from z is measured in units of the features, which helps where
+        these are large, or of very different sizes; only for models with features in rows, and without bounds. Not
+        with averaging. The dual may then fall from one iteration to the next.
     averaging : bool
         Return the best mixture of the averages after exact steps and after steps without oracle.
     gap_every : int
@@ -68,7 +70,7 @@ class MultiPlane(Solver):
     sampling: Any = Choice(*SAMPLINGS)
     inactive: Any = Count(10)
     max_labelings: Any = Count(50)
-    acceleration: Any = NonNegative(0.0)
+    acceleration: Any = NonNegative(0.0, or_word="features")
     averaging: Any = Flag(False)
     gap_every: Any = Count(5)
 
@@ -82,6 +84,14 @@ class MultiPlane(Solver):
         self.only_with("store_cost", counts, "clock='count' and passes='auto'")
         if self.max_labelings < 2:
             raise OptionError("MultiPlane: max_labelings must be at least 2, the truth and one more")
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"feature rows"} if self.acceleration == "features" else set())
+
+    @property
+    def handles(self) -> frozenset[str]:
+        return super().handles - ({"bounds"} if self.acceleration == "features" else set())
 
     @property
     def uses_store(self) -> bool:
@@ -101,7 +111,7 @@ class MultiPlane(Solver):
         runner = PassRunner(problem, run, tracks=2 * int(self.averaging), by_gap=SAMPLINGS[self.sampling].by_gap)
         if not run.rows:  # else another solver has begun
             runner.certify()
-        outer = Acceleration(runner, float(self.acceleration)) if self.acceleration else None
+        outer = self._acceleration(runner)
         for number in itertools.count(1):
             run.check_limits(runner.effort)
             if run.status is not None:
@@ -110,11 +120,16 @@ class MultiPlane(Solver):
                 gain = self._iteration(runner, rng, number)
             runner.check_stall(gain, SAMPLINGS[self.sampling], self.plan(ORACLE, number))
             if run.status is None and number % self.gap_every == 0:
-                runner.certify()
+                found = runner.certify()
                 if outer is not None:
-                    outer.check_progress()
+                    outer.check_progress(found)
             run.after(runner.done)
         return runner.finish()
+
+    def _acceleration(self, runner: PassRunner) -> Acceleration | None:
+        if self.acceleration == "features":
+            return FeatureAcceleration(runner)
+        return Acceleration(runner, float(self.acceleration)) if self.acceleration else None
 
     def _iteration(self, runner: PassRunner, rng: np.random.Generator, number: int) -> float:
         """One exact pass and the passes over the store that pay; returns the dual gain."""

@@ -10,6 +10,7 @@ from bcfw.records import (
     AVERAGED_STEPS,
     CACHE_FIRST,
     CALLS,
+    DROPS,
     EXACT_SIZE,
     GAIN,
     IN_ORDER,
@@ -25,9 +26,6 @@ from bcfw.solvers.run import SolverRun
 
 #: A pass is cut into compiled calls of about this many seconds, so that limits and Ctrl-C are honoured soon.
 CALL_SECONDS = 0.1
-
-#: A full exact pass that gains less than this fraction of P(0) cannot make progress in floating point.
-STALL = 1e-15
 
 
 class PassRunner:
@@ -64,6 +62,8 @@ class PassRunner:
         self.timings: list[tuple[int, float]] = []
         self.certificate: Certificate | None = None
         self.last_gap = run.value_at_zero
+        #: Whether the best point so far is returned: points other than the dual one come and go.
+        self.returns_best = False
         self._visited = False
 
     @property
@@ -87,7 +87,7 @@ class PassRunner:
         # Before the first pass all gaps count as infinite: every block is visited once.
         visits = sampling.visits(rng, problem.blocks, problem.state.gap if self._visited else None)
         self._visited = True
-        problem.tally[GAIN] = 0.0
+        problem.tally[[GAIN, DROPS]] = 0.0
         problem.point = None
         self.certificate = None
         self.timings = []
@@ -122,22 +122,28 @@ class PassRunner:
         self.timings.append((part.n_visits, taken))
 
     def check_stall(self, gain: float, sampling: Sampling, exact: StorePlan | None) -> None:
-        """After a pass that gained nothing: ask the oracle about every block; if that gains nothing, it is the end."""
-        self.run.check_limits(self.effort)
-        least = STALL * self.run.value_at_zero
+        """After a pass that gained nothing: ask the oracle about every block; if that gains nothing, it is the end.
+
+        A pairwise step that takes the last mass of a labeling gains nothing where that mass is tiny, but makes room for
+        a better step: as long as there are such steps, the question is asked again.
+        """
+        run, problem = self.run, self.problem
+        run.check_limits(self.effort)
         # An average still approaches iterates that no longer move.
-        if self.run.status is not None or gain >= least or len(self.rule.averages):
+        if run.status is not None or gain > problem.smallest_gain() or len(self.rule.averages):
             return
-        if sampling.visits_all and exact is None:
-            stalled = True
-        else:
-            point = self.problem.point
-            stalled = self.one_pass(SAMPLINGS["cyclic"], np.random.default_rng(0), exact) < least
-            if not stalled or self.run.status is not None:
-                self.problem.point = point
-        if self.run.status is None and stalled:
-            self.certify()
-            self.run.status = self.run.status or "stalled"
+        if not sampling.visits_all or exact is not None:
+            point, drops = problem.point, 1.0
+            for _ in range(1 if problem.store is None else problem.store.alpha.shape[1]):
+                if run.status is not None or gain > problem.smallest_gain() or not drops:
+                    break
+                gain = self.one_pass(SAMPLINGS["cyclic"], np.random.default_rng(0), exact)
+                drops = problem.tally[DROPS]
+            if run.status is not None or gain > problem.smallest_gain():
+                problem.point = point
+                return
+        self.certify()  # at the dual point, which is the best where no step gains anything
+        run.status = run.status or "stalled"
 
     def averaged(self, track: int) -> tuple[np.ndarray, float] | None:
         """The weighted average of a track's iterates, as v and ell; None before its first step."""
@@ -169,23 +175,31 @@ class PassRunner:
         average = self.average()
         return np.array(self.problem.state.w if average is None else self.problem.clip(average[0]))
 
-    def certify(self) -> None:
-        """Take a certificate at the point to return and record it."""
+    def certify(self) -> Certificate:
+        """Take a certificate at the current point and record it, or the best of weights certified before."""
         problem, average = self.problem, self.average()
         if problem.point is not None:
-            self.certificate = certify_weights(problem, problem.point)
+            found = certify_weights(problem, problem.point)
         else:
-            self.certificate = certify_state(problem) if average is None else certify_dual_point(problem, *average)
+            found = certify_state(problem) if average is None else certify_dual_point(problem, *average)
         if self.by_gap and (average is not None or problem.point is not None):
             certify_state(problem)  # stale gaps of the iterate itself would mislead the draws for ever
-        self.last_gap = self.certificate.gap
+        self.returns_best |= problem.point is not None
+        self.certificate = found
+        if average is None:
+            best, _ = self.run.keep_best(found, self.weights)
+            self.certificate = best if self.returns_best else found
+        self.last_gap = found.gap
         self.run.record_certificate(problem, self.done, self.certificate)
+        return found
 
     def finish(self) -> Outcome:
         """Certify the returned point unless the latest certificate is already taken there."""
         if self.certificate is None:
             self.certify()
         assert self.certificate is not None
+        if self.returns_best and self.run.best is not None:
+            self.problem.point = self.run.best[1].copy()
         outcome = Outcome(self.weights(), self.certificate, self.done)
         if len(self.rule.averages):
             certificate = certify_state(self.problem)  # first: it may rebuild w

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +64,7 @@ class SolverRun(Run):
     calls : oracle calls of steps
     cached_visits : visits that may have used the cache instead of the oracle
     store_visits : visits to the store alone
+    best : the smallest primal and the largest dual value certified so far, and the weights of the former
     """
 
     def __init__(self, problem: DualProblem, tol: float, max_passes: float, **options: Any) -> None:
@@ -72,6 +74,16 @@ class SolverRun(Run):
         self.calls = 0
         self.cached_visits = 0
         self.store_visits = 0
+        self.best: tuple[Certificate, np.ndarray] | None = None
+
+    def keep_best(self, found: Certificate, weights: Callable[[], np.ndarray]) -> tuple[Certificate, np.ndarray]:
+        """The best so far, given a new certificate and a function that copies its weights."""
+        if self.best is None:
+            self.best = found, weights()
+        else:
+            before, w = self.best
+            self.best = before.better_of(found), weights() if found.primal_bound < before.primal_bound else w
+        return self.best
 
     def record_certificate(self, problem: DualProblem, passes: float, certificate: Certificate) -> None:
         """Add a row to the history."""
