@@ -25,10 +25,10 @@ class Result:
     primal, dual, gap : float
         ``P(w)``, ``D(alpha)`` and their difference, recomputed at the returned weights by a full oracle pass.
     certified : bool
-        Whether ``gap`` is a proven bound on ``P(w) - P*``. If not, the oracle is a heuristic and "converged" means that
-        the gap is estimated to be small enough.
+        Whether ``gap`` is a proven bound on ``P(w) - P*``. If not, the oracle is a heuristic.
     status : str
-        "converged", "max_passes", "max_seconds", "stopped", "interrupted" or "stalled".
+        "converged", "estimated" (a heuristic oracle's estimate of the gap is small enough), "max_passes",
+        "max_seconds", "stopped", "interrupted" or "stalled".
     lam, n_passes, n_oracle_calls, seconds
         The regularisation, exact-oracle steps divided by n, all oracle calls including certificates, wall-clock time.
     history : dict of arrays

@@ -86,7 +86,7 @@ class SolverRun(Run):
         return self.best
 
     def record_certificate(self, problem: DualProblem, passes: float, certificate: Certificate) -> None:
-        """Add a row to the history."""
+        """Add a row to the history; the run ends where the gap is proved, or estimated, to be small enough."""
         store = problem.store
         self.record(
             certificate.reaches(self.gap_target),
@@ -96,3 +96,5 @@ class SolverRun(Run):
             labelings=0.0 if store is None else float(store.size[problem.blocks].mean()),
             **certificate._asdict(),
         )
+        if self.status == "converged" and certificate.gap_bound > self.gap_target:
+            self.status = "estimated"
