@@ -249,3 +249,12 @@ def test_path_that_no_file_can_have(name, tmp_path):
     with pytest.raises(bcfw.InputError, match="is not a readable checkpoint"):
         bcfw.train(Multiclass(), X2, Y2, warm_start=tmp_path / name, callbacks=[seen.append])
     assert seen == []
+
+
+def test_arrays_of_any_type_are_compared(chain_file, tmp_path):
+    """Some types of numpy's have no buffer that could be hashed."""
+    with np.load(chain_file) as file:
+        arrays = dict(file)
+    np.savez(tmp_path / "state.npz", **arrays | {"steps": np.zeros(3, "datetime64[s]")})
+    with pytest.raises(bcfw.InputError, match="damaged: steps is not what was saved"):
+        snapshots.read(tmp_path / "state.npz")

@@ -79,5 +79,5 @@ def check_sums(arrays: Mapping[str, np.ndarray], saved: np.ndarray, source: str)
 
 def _hash(array: np.ndarray) -> str:
     digest = hashlib.sha256(repr((array.dtype.str, array.shape)).encode())
-    digest.update(np.ascontiguousarray(array).data)
+    digest.update(array.tobytes())  # of any type: some have no buffer
     return digest.hexdigest()
