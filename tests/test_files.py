@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -155,3 +159,64 @@ def test_a_link_stays_a_link(tmp_path):
     write(link, b"new")
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
+
+
+#: Begins to write a file and waits to be killed.
+HALF = """
+import sys, time
+from bcfw.files import replacing
+with replacing(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    print("writing", flush=True)
+    time.sleep(600)
+"""
+
+
+def start_writing(target):
+    """A process that has written half of the file; it is ended by its ``kill()``."""
+    process = subprocess.Popen([sys.executable, "-c", HALF, str(target)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "writing\n"
+    return process
+
+
+def test_what_a_killed_process_left_is_removed_and_what_another_one_writes_is_not(tmp_path):
+    target = tmp_path / "a[1].txt"
+    (tmp_path / "a[1].txt.part").write_text("not ours")
+    with start_writing(target) as killed, start_writing(target) as alive:
+        killed.kill()
+        killed.wait()
+        assert len(list(tmp_path.glob("*.part"))) == 3
+        write(target, b"new")
+        assert target.read_bytes() == b"new"
+        assert len(list(tmp_path.glob("*.part"))) == 2
+        alive.kill()
+    write(target, b"newer")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a[1].txt", "a[1].txt.part"]
+
+
+def test_several_processes_may_write_the_same_file_at_once(tmp_path):
+    """Each removes what others have left, but not what they are about to rename."""
+    target, rounds = tmp_path / "a.txt", "for _ in range(200): write(sys.argv[1], sys.argv[2].encode() * 1000)"
+    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from test_files import write\n{rounds}"
+    writers = [subprocess.Popen([sys.executable, "-c", code, str(target), letter]) for letter in "abc"]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert target.read_bytes() in [1000 * letter for letter in (b"a", b"b", b"c")]
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a" * 300])
+def test_name_that_no_file_can_have(name, tmp_path):
+    with pytest.raises(InputError, match=f"^model: cannot write to {re.escape(str(tmp_path))}: "):
+        check_writable(tmp_path / name, "model")
+    with pytest.raises(InputError, match=f"^cannot write to {re.escape(str(tmp_path))}: "):
+        write(tmp_path / name, b"new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_content_is_on_the_disk_before_the_older_file_goes(tmp_path, monkeypatch):
+    done = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: done.append("fsync"))
+    monkeypatch.setattr(os, "replace", lambda *paths: done.append("replace"))
+    write(tmp_path / "a.txt", b"new")
+    assert done == ["fsync", "replace"]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from bcfw.errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # Windows, where nobody can delete a file that is open
+    fcntl = None  # type: ignore[assignment]
 
 PathLike = str | os.PathLike[str]
 
@@ -22,8 +28,9 @@ def replacing(target: PathLike, mode: str = "wb", *, make_parents: bool = False)
     """Open a file that takes the place of ``target`` when all of it is written.
 
     It is a temporary file in the same folder. Where the block raises, or the process dies, an older ``target`` stays
-    as it was; an exception also removes the temporary file. The new file has the permissions
-    that the user's umask gives to new files.
+    as it was. An exception also removes the temporary file; that of a process that was killed is removed when
+    ``target`` is written the next time. Several processes may write the same target at once: the last one to finish
+    wins. The new file has the permissions that the user's umask gives to new files.
 
     Parameters
     ----------
@@ -44,20 +51,24 @@ def replacing(target: PathLike, mode: str = "wb", *, make_parents: bool = False)
     InputError
         If the folder of ``target`` cannot be made or written to.
     """
-    target = Path(target).resolve()  # a link stays, and what it points to is replaced
+    target = Path(target)
     try:
+        target = target.resolve()  # a link stays, and what it points to is replaced
         if make_parents:
             target.parent.mkdir(parents=True, exist_ok=True)
-        file = _open_beside(target, mode, delete=False)
-    except OSError as error:
+        _remove_left_over(target)
+        file = _open_locked(target, mode)
+    except (OSError, ValueError) as error:  # a ValueError for a null character in the name
         raise InputError(f"cannot write to {target.parent}: {error}") from error
     try:
         with file:
             yield file
             file.flush()
             os.fsync(file.fileno())  # on the disk before the older file goes
-        os.chmod(file.name, 0o666 & ~_umask())
-        os.replace(file.name, target)
+            if fcntl is None:
+                file.close()  # Windows renames no open files; elsewhere the lock is kept until the file has its name
+            os.chmod(file.name, 0o666 & ~_umask())
+            os.replace(file.name, target)
     except BaseException:
         Path(file.name).unlink(missing_ok=True)
         raise
@@ -84,8 +95,10 @@ def check_writable(target: PathLike, what: str) -> None:
     if os.path.isdir(target):
         raise InputError(f"{what}: {target} is a folder; give the path of a file")
     try:
-        _open_beside(target, "wb", delete=True).close()
-    except OSError as error:
+        trial = _open_locked(target.resolve(), "wb")
+        trial.close()
+        Path(trial.name).unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
         raise InputError(f"{what}: cannot write to {target.parent}: {error}") from error
 
 
@@ -117,13 +130,41 @@ def _umask() -> int:
     return mask
 
 
-def _open_beside(target: Path, mode: str, delete: bool) -> IO[Any]:
-    """Open a new file in the folder of ``target``; ``delete`` removes it when it is closed."""
+def _open_locked(target: Path, mode: str) -> IO[Any]:
+    """Open a new file in the folder of ``target`` that no process takes for left over as long as it is open."""
+    while True:
+        file = _open_beside(target, mode)
+        if fcntl is not None:
+            with suppress(OSError):  # without locks on this file system nobody removes the file either
+                fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(file.fileno()).st_nlink > 0:
+            return file
+        file.close()  # another process has removed it before it was locked
+
+
+def _open_beside(target: Path, mode: str) -> IO[Any]:
+    """Open a new file in the folder of ``target``."""
     return tempfile.NamedTemporaryFile(
         mode,
         encoding=None if "b" in mode else "utf-8",
         dir=target.parent,
         prefix=target.name,
         suffix=SUFFIX,
-        delete=delete,
+        delete=False,
     )
+
+
+def _remove_left_over(target: Path) -> None:
+    """Remove the temporary files of ``target`` whose process has died: they are neither open nor locked any more."""
+    for path in target.parent.glob(glob.escape(target.name) + 8 * "?" + SUFFIX):
+        with suppress(OSError):
+            _remove_unlocked(path)
+
+
+def _remove_unlocked(path: Path) -> None:
+    if fcntl is None:
+        path.unlink()
+        return
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()

@@ -127,7 +127,7 @@ class Run:
     callbacks : sequence of callables
         Each is called with an ``info`` after every pass.
     autosave : (seconds, function) or None
-        Called after a pass when so many seconds have gone since the last time.
+        Called after a pass, or within a long one, when so many seconds have gone since the last time.
     unit : str
         What is counted: the column of the history that holds it, and, after "max_", the status when the limit ends the
         run.
@@ -182,11 +182,15 @@ class Run:
         elif done >= self.limit:
             self.status = f"max_{self.unit}"
 
-    def after(self, done: float) -> None:
-        """After a pass or an iteration: call the callbacks, and save if it is time."""
+    def save_if_due(self) -> None:
+        """Save if it is time; an optimiser may ask for it wherever its state is whole."""
         if self.autosave is not None and now() - self._saved >= self.autosave[0]:
             self.autosave[1]()
             self._saved = now()
+
+    def after(self, done: float) -> None:
+        """After a pass or an iteration: save if it is time, and call the callbacks."""
+        self.save_if_due()
         info = self.info(
             unit=self.unit,
             done=done,

@@ -85,7 +85,7 @@ def train(
     warm_start : Result, path or None
         A result or checkpoint of the same problem (lam may differ) to continue from.
     checkpoint : path, (path, seconds) or None
-        Where, and how often (60 s), to save the state; also saved at the end and after an error.
+        Where, and how often (60 s), to save the state, also within a pass; saved at the end and after an error, too.
     n_jobs : int
         Threads of the certificate passes; -1 takes all cores. The oracle of a Python model is then called from several
         threads at once.
@@ -115,7 +115,7 @@ def train(
         problem = open_problem(model, X, y, float(lam), sample_weight, bounds, thread_count(n_jobs))
         require_match(chosen, problem)
         if warm_start is not None:
-            snapshots.restore(problem, read_warm_start(warm_start))
+            snapshots.restore(problem, *read_warm_start(warm_start))
         chosen.prepare(problem)
         autosave = None if path is None else (every, lambda: save_or_warn(problem, path))
         run = SolverRun(problem, tol, max_passes, max_seconds=max_seconds, callbacks=everyone, autosave=autosave)
@@ -150,7 +150,8 @@ def hint_on_features(problem: DualProblem, solver: Solver) -> str:
 def require_loss(problem: DualProblem, run: SolverRun, X: Any, y: Any) -> None:
     """Raise if P(0) is zero because an oracle that should be exact overlooks the loss."""
     if run.value_at_zero == 0.0 and "exact oracle" in problem.form.offers:
-        missed = loss_that_was_missed(problem.form.model, by_position(X), by_position(y))
+        some = problem.blocks[:5].tolist()  # those without weight have no part in P(0)
+        missed = loss_that_was_missed(problem.form.model, by_position(X), by_position(y), some)
         if missed is not None:
             raise missed
 
@@ -218,12 +219,12 @@ def thread_count(n_jobs: Any) -> int:
     return int(n_jobs) if n_jobs > 0 else os.cpu_count() or 1
 
 
-def read_warm_start(source: Any) -> dict[str, Any]:
-    """The snapshot behind a Result or a checkpoint path."""
+def read_warm_start(source: Any) -> tuple[dict[str, Any], str]:
+    """The snapshot behind a Result or a checkpoint path, and what messages call it."""
     if isinstance(source, str | Path):
-        return snapshots.read(source)
+        return snapshots.read(source), str(source)
     if isinstance(source, Result):
         if not source.snapshot:
             raise InputError("warm_start: this Result carries no dual state; give the one that train returned")
-        return source.snapshot
+        return source.snapshot, "warm_start"
     raise OptionError(f"warm_start must be a Result or a checkpoint's path, got {type(source).__name__}")

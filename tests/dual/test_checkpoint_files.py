@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import pickle
 import re
 
@@ -11,7 +13,8 @@ import pytest
 import bcfw
 from bcfw.dual import snapshots
 from bcfw.models import Multiclass
-from problems import CASES, Case, Pairs
+from bcfw.solvers import BCFW, pass_runner
+from problems import CASES, Case, Pairs, same_run
 from small_data import X2, Y2
 
 
@@ -61,6 +64,64 @@ def test_checkpoint_is_written_during_training(tmp_path):
     assert np.all(np.diff(duals) >= -1e-12)
 
 
+class Slow(Pairs):
+    """An oracle that takes a second."""
+
+    def oracle(self, w, x, y_true=None):
+        self.clock.advance(1.0)
+        return super().oracle(w, x, y_true)
+
+    def fingerprint(self, data):
+        return ""
+
+
+def test_long_passes_are_saved_within(tmp_path, clock, monkeypatch):
+    """With a second per call and saves every two, a kill never costs more than three calls."""
+    base = CASES["dense-features"]
+    model = Slow(base.model.K, base.model.cost)
+    model.clock = clock
+    times = []
+
+    def save(problem, path):
+        times.append(clock.seconds)
+
+    monkeypatch.setattr(snapshots, "save", save)
+    n = len(base.y)
+    dataclasses.replace(base, model=model).few_passes(3, solver="bcfw", checkpoint=(tmp_path / "state.npz", 2.0))
+    begin = 2 * n  # P(0) and the first certificate move nothing
+    assert times[0] <= begin + 3.0
+    assert len(times) >= 3 * n / 3
+    assert max(np.diff(times)) <= 3.0 + n  # a certificate, which moves nothing either
+
+
+@pytest.mark.part(9, of=16)
+def test_state_saved_within_a_pass_is_whole(case, solver, tmp_path, monkeypatch):
+    """Its w belongs to its blocks, its dual value is one of the problem, and training can go on from it."""
+    path, taken = tmp_path / "state.npz", []
+    monkeypatch.setattr(pass_runner, "CALL_SECONDS", 0.0)  # a save after every visit
+    monkeypatch.setattr(snapshots, "save", lambda problem, path: taken.append(snapshots.take(problem)))
+    case.few_passes(2, solver=solver, checkpoint=(path, 0.0))
+    objective, problem = case.enumerated(), case.problem()
+    for snapshot in taken:
+        snapshots.restore(problem, snapshot)
+        np.testing.assert_allclose(problem.v, snapshot["w"], rtol=0, atol=1e-10)
+        assert problem.ell == pytest.approx(snapshot["ell"].sum(), abs=1e-10)
+        assert problem.dual_value() <= objective.optimum.primal + 1e-9
+        if "point" in snapshot:
+            np.testing.assert_array_equal(snapshot["point"], case.clip(snapshot["point"]))
+    middle = dataclasses.replace(case.few_passes(1, solver=solver), snapshot=taken[len(taken) // 2])
+    resumed = case.train(tol=0.05, max_passes=5000, warm_start=middle)
+    assert resumed.primal - objective.optimum.primal <= resumed.gap + 1e-9
+
+
+def test_saves_do_not_change_the_run(case, tmp_path, monkeypatch):
+    monkeypatch.setattr(pass_runner, "CALL_SECONDS", 0.0)
+    solver = bcfw.solvers.MultiPlane(acceleration=10, clock="count")
+    plain = case.few_passes(4, solver=solver)
+    saved = case.few_passes(4, solver=solver, checkpoint=(tmp_path / "state.npz", 0.0))
+    same_run(plain, saved)
+
+
 class Exhausted(Pairs):
     """An oracle that fails after a number of calls."""
 
@@ -104,3 +165,96 @@ def test_failed_write_leaves_the_older_checkpoint(tmp_path, monkeypatch):
     assert result.status == "converged"
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["state.npz"]
+
+
+@pytest.fixture(scope="module")
+def chain_file(tmp_path_factory):
+    """A checkpoint with averages and a store."""
+    path = tmp_path_factory.mktemp("checkpoint") / "state.npz"
+    CASES["chain-cost"].few_passes(3, solver=BCFW(step="pairwise"), checkpoint=path)
+    return path
+
+
+def test_damaged_file_is_refused_or_read_as_it_was(chain_file, tmp_path):
+    """Cut anywhere, or with any bit flipped: of headers, of names, of numbers."""
+    content, expected = chain_file.read_bytes(), snapshots.read(chain_file)
+    rng, path, refused = np.random.default_rng(0), tmp_path / "state.npz", 0
+    damaged = [content[: rng.integers(len(content))] for _ in range(40)]
+    for position in rng.integers(len(content), size=400):
+        changed = bytearray(content)
+        changed[position] ^= 1 << rng.integers(8)
+        damaged.append(bytes(changed))
+    for one in damaged:
+        path.write_bytes(one)
+        found, refusal = read_or_refusal(path)
+        if refusal:
+            assert str(path) in refusal
+            refused += 1
+        else:
+            assert found.keys() == expected.keys()
+            assert all(np.array_equal(found[key], expected[key]) for key in expected)
+    assert refused >= 350
+
+
+def read_or_refusal(path):
+    """What is in a checkpoint, or the message of the error."""
+    try:
+        return snapshots.read(path), ""
+    except bcfw.InputError as error:
+        return None, str(error)
+
+
+def test_changed_array_in_a_file_is_refused(chain_file, tmp_path):
+    """The smallest change of a number, a missing array, one too many: the message names file and array."""
+    with np.load(chain_file) as file:
+        arrays = dict(file)
+    path = tmp_path / "state.npz"
+    assert {"w", "ell", "lam", "mu_3", "store_alpha"} < set(arrays)
+    changed = {name: arrays | {name: nudged(array)} for name, array in arrays.items() if array.dtype.kind == "f"}
+    missing = {name: {k: v for k, v in arrays.items() if k != name} for name in set(arrays) - {"version", "checksums"}}
+    for name, contents in [*changed.items(), *missing.items(), ("more", arrays | {"more": np.ones(2)})]:
+        np.savez(path, **contents)
+        with pytest.raises(
+            bcfw.InputError, match=rf"{re.escape(str(path))}: .*damaged: {name} .*; delete it and train"
+        ):
+            snapshots.read(path)
+    np.savez(path, **{key: value for key, value in arrays.items() if key != "checksums"})
+    with pytest.raises(bcfw.InputError, match=r"state.npz is not a readable checkpoint"):
+        snapshots.read(path)
+
+
+def nudged(array):
+    """The array with its first number replaced by the next larger one."""
+    changed = array.copy()
+    changed.ravel()[:1] = np.nextafter(changed.ravel()[:1], np.inf)
+    return changed
+
+
+def test_file_is_read_without_pickle(chain_file):
+    with np.load(chain_file, allow_pickle=False) as file:
+        assert all(file[name].dtype != object for name in file.files)
+
+
+def test_refused_state_names_the_file(chain_file):
+    case = CASES["chain-cost"]
+    with pytest.raises(bcfw.InputError, match=rf"{re.escape(str(chain_file))} belongs to another problem: dim is"):
+        bcfw.train(copy.copy(case.model), [np.ones((len(one), 7)) for one in case.y], case.y, warm_start=chain_file)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a" * 300])
+def test_path_that_no_file_can_have(name, tmp_path):
+    seen = []
+    with pytest.raises(bcfw.InputError, match=r"^checkpoint: cannot write to"):
+        bcfw.train(Multiclass(), X2, Y2, checkpoint=tmp_path / name, callbacks=[seen.append])
+    with pytest.raises(bcfw.InputError, match="is not a readable checkpoint"):
+        bcfw.train(Multiclass(), X2, Y2, warm_start=tmp_path / name, callbacks=[seen.append])
+    assert seen == []
+
+
+def test_arrays_of_any_type_are_compared(chain_file, tmp_path):
+    """Some types of numpy's have no buffer that could be hashed."""
+    with np.load(chain_file) as file:
+        arrays = dict(file)
+    np.savez(tmp_path / "state.npz", **arrays | {"steps": np.zeros(3, "datetime64[s]")})
+    with pytest.raises(bcfw.InputError, match="damaged: steps is not what was saved"):
+        snapshots.read(tmp_path / "state.npz")

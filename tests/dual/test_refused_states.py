@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import dataclasses
 
+import numpy as np
 import pytest
 
 import bcfw
+from bcfw.dual import snapshots
 from bcfw.models import Chain, Multiclass
 from bcfw.solvers import BCFW
 from problems import CASES, Pairs
@@ -55,6 +57,73 @@ def test_checkpoint_without_an_array_is_refused(name, missing):
     del result.snapshot[missing]
     with pytest.raises(bcfw.InputError, match="warm_start: the saved state is incomplete"):
         case.train(warm_start=result)
+
+
+def everywhere(value):
+    """A change that writes a value to all of an array."""
+    return lambda array: np.full_like(array, value)
+
+
+def shorter(array):
+    return array[:-1]
+
+
+#: What is done to the arrays of any model, where they are.
+DAMAGES = {
+    "ell": [everywhere(np.nan), lambda array: array[:, None]],
+    "w": [everywhere(np.inf), shorter, lambda array: array.astype(np.float32)],
+    "dim": [lambda array: np.ones(2, int), lambda array: 1.5],
+    "lam": [everywhere(-1.0), everywhere(np.nan), lambda array: np.ones(3), lambda array: "much"],
+    "steps": [everywhere(-1.0), everywhere(np.inf), lambda array: np.ones(2)],
+    "weight": [everywhere(-0.5), everywhere(np.nan), shorter],
+    "mu_0": [shorter, lambda array: array.astype(complex), lambda array: np.array([b"x"])],
+    "mu_1": [shorter, lambda array: array[None]],
+    "store_alpha": [everywhere(np.nan), everywhere(-1.0), everywhere(0.9), lambda array: array[:, :-1]],
+    "store_loss": [everywhere(np.nan), shorter],
+    "store_used": [lambda array: array.astype(float)],
+    "store_size": [everywhere(0), everywhere(10**6), everywhere(-1), shorter],
+    "store_labels": [shorter, lambda array: array.astype(np.int64)],
+    "store_rest": [everywhere(np.nan), everywhere(-1.0), shorter],
+    "store_rest_loss": [everywhere(np.inf)],
+}
+
+#: What is done to those of one model besides; of a user's compiled model only its kernels know the labels.
+LABEL_DAMAGES = {"store_labels": [everywhere(10**6), everywhere(-(10**6)), everywhere(1)]}
+MORE_DAMAGES = {
+    "multiclass-cost": LABEL_DAMAGES,
+    "multilabel-tree": LABEL_DAMAGES,
+    "graph-cost": LABEL_DAMAGES,
+    "chain-cost": {
+        **LABEL_DAMAGES,
+        "mu_0": [everywhere(-1), everywhere(10**9), lambda array: array + 1],
+        "mu_1": [everywhere(10**6), everywhere(-1), everywhere(0)],
+        "mu_2": [everywhere(10**6), everywhere(-1)],
+        "mu_3": [everywhere(np.nan), shorter],
+        "mu_4": [everywhere(1)],
+    },
+    "user-compiled": {},
+    "dense-features": {"mu_1": [everywhere(np.nan)]},
+    "sparse-features": {
+        "mu_0": [everywhere(np.nan)],
+        "mu_1": [everywhere(10**6), everywhere(-1), lambda array: array[::-1]],
+        "mu_2": [everywhere(10**6), everywhere(-1), lambda array: array[::-1]],
+        "mu_3": [everywhere(np.nan), shorter],
+    },
+}
+
+
+@pytest.mark.parametrize("name", MORE_DAMAGES)
+def test_damaged_arrays_are_refused_by_name(name):
+    """Compiled code would read outside of its arrays, or return NaN."""
+    case = CASES[name]
+    snapshot = case.few_passes(2, solver=BCFW(step="pairwise")).snapshot
+    problem = case.problem()
+    damages = [(array, damage) for table in (DAMAGES, MORE_DAMAGES[name]) for array in table for damage in table[array]]
+    for array, damage in damages:
+        if array in snapshot:
+            with pytest.raises(bcfw.InputError, match=rf"^warm_start.*(\b{array}\b|other|dim|examples)"):
+                snapshots.restore(problem, snapshot | {array: damage(np.asarray(snapshot[array]))})
+    assert problem.untouched
 
 
 def test_states_of_another_python_model_or_other_inputs_are_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -105,7 +106,7 @@ class Copy:
         self.cache = cache
         shutil.copytree(PACKAGE, home / "bcfw", ignore=shutil.ignore_patterns("__pycache__"))
 
-    def run(self, train: str, **env: str) -> dict:
+    def run(self, train: str, preexec_fn=None, **env: str) -> dict:
         script = self.home / "train.py"
         script.write_text(TRAIN.format(train=train))
         # Without byte code on disk an edit within the same second cannot be missed.
@@ -120,6 +121,7 @@ class Copy:
             capture_output=True,
             text=True,
             timeout=300,
+            preexec_fn=preexec_fn,
         )
         assert done.returncode == 0, done.stderr
         facts = json.loads(done.stdout)
@@ -230,6 +232,52 @@ def test_read_only_package_falls_back_to_the_users_cache(tmp_path, warm):
     user = tmp_path / "user" / "bcfw" / "kernels"
     shutil.copytree(warm[0], user)
     assert copy.run(MULTICLASS, XDG_CACHE_HOME=str(tmp_path / "user"))["compiled"] == []
+
+
+def obey_permissions():
+    """In a new process: let permissions bind root, too (drop CAP_DAC_OVERRIDE from what its programs may have)."""
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+@pytest.fixture
+def read_only(tmp_path):
+    """Function that copies a folder, which then nobody may write to; the test is skipped where that cannot be."""
+    made = []
+
+    def copy(folder, target):
+        shutil.copytree(folder, target)
+        target.chmod(0o555)
+        made.append(target)
+        attempt = [sys.executable, "-c", f"open({str(target / 'new')!r}, 'w')"]
+        if subprocess.run(attempt, preexec_fn=obey_permissions, stderr=subprocess.DEVNULL).returncode == 0:
+            pytest.skip("permissions do not bind this user")
+
+    yield copy
+    for folder in made:
+        folder.chmod(0o755)
+
+
+def test_filled_read_only_cache_is_read(tmp_path, warm, read_only):
+    read_only(warm[0], tmp_path / "cache")
+    copy, before = Copy(tmp_path, tmp_path / "cache"), files_in(tmp_path / "cache")
+    assert copy.run(MULTICLASS, obey_permissions)["compiled"] == []
+    assert files_in(tmp_path / "cache") == before
+
+
+def test_filled_read_only_package_is_read_and_the_users_cache_takes_the_rest(tmp_path, warm, read_only):
+    """One of the compiled functions is missing in the package: only that one is compiled, and kept for the next."""
+    copy, package = Copy(tmp_path, None), tmp_path / "bcfw" / "__pycache__" / "kernels"
+    partly = tmp_path / "partly"
+    shutil.copytree(warm[0], partly)
+    for path in partly.glob("*decode_pass*"):
+        path.unlink()
+    read_only(partly, package)
+    options = {"preexec_fn": obey_permissions, "XDG_CACHE_HOME": str(tmp_path / "user")}
+    first = copy.run(MULTICLASS, **options)["compiled"]
+    assert "decode_pass" in first
+    assert "block_pass" not in first
+    assert copy.run(MULTICLASS, **options)["compiled"] == []
 
 
 #: Functions that call each other in a circle, kept on disk as far as that is possible.

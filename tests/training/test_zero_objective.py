@@ -56,3 +56,10 @@ def test_without_any_loss_there_is_nothing_to_learn():
     assert not np.any(result.w)
     graphs = [(np.ones((2, 1)), np.array([[0, 1]]), np.ones((1, 1)))]
     assert bcfw.train(bcfw.models.BinaryGraph(), graphs, [[-1, -1]], lam=1.0).status == "converged"
+
+
+def test_loss_of_an_example_without_weight_is_not_overlooked():
+    """The only example with a weight has nothing to lose."""
+    X, y = [np.ones((1, 2, 1))] * 2, [np.array([[1, 0]]), np.array([[-1, -1]])]
+    result = bcfw.train(bcfw.models.Matching(), X, y, sample_weight=[0.0, 1.0])
+    assert (result.status, result.primal) == ("converged", 0.0)

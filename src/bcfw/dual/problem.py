@@ -82,6 +82,8 @@ class DualProblem:
         Returned weights where they differ from the dual point's w (averaging, acceleration); else None.
     untouched : bool
         Whether no step has been taken and no state restored.
+    ahead : bool
+        Whether an accelerated iteration is on: w is then the point to return, and v another one than ``A alpha``.
     blocks : blocks with positive c_i, the ones that passes visit
     bounded, box : coordinates of w with a finite bound, and the box around them (see :mod:`bcfw.passes.box`)
     tally : what passes count (see :mod:`bcfw.records`)
@@ -119,6 +121,7 @@ class DualProblem:
         self._store_pass = store_pass
         self.point: np.ndarray | None = None
         self.untouched = True
+        self.ahead = False
         self.tally = np.zeros(TALLY_SIZE)
         self.oracle_calls = 0
         self._works = [form.make_work(data) for _ in range(n_jobs)]

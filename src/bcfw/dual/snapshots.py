@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bcfw.dual.problem import DualProblem
+from bcfw.dual.saved_arrays import REMEDY, SavedArrays, check_sums, checksums
 from bcfw.errors import InputError
 from bcfw.files import replacing
 from bcfw.passes.rebuild import fold_pass
 from bcfw.records import STEPS, Store
 
 #: Version of the layout; a reader refuses any other.
-VERSION = 2
+VERSION = 3
 
-#: What every snapshot has besides the model's averages; "weight" are the shares c_i.
-KEYS = ("model", "dim", "data", "lam", "steps", "weight", "w", "ell")
+#: How far the mass of a block may be from one, which it is but for rounding.
+MASS_ROUNDING = 1e-6
 
 
 def take(problem: DualProblem) -> dict[str, Any]:
-    """Everything needed to continue, as plain arrays: the form that is saved and that warm starts read."""
+    """Everything needed to continue, as plain arrays: the form that is saved and that warm starts read.
+
+    "weight" are the shares c_i, "w" is v, "point" are the weights to return where they are others.
+    """
     form, store = problem.form, problem.store
+    point = problem.state.w if problem.ahead else problem.point
     snapshot = {
         "model": form.name,
         "dim": form.dim,
@@ -31,11 +35,11 @@ def take(problem: DualProblem) -> dict[str, Any]:
         "lam": problem.lam,
         "steps": problem.tally[STEPS],
         "weight": problem.state.c.copy(),
-        "w": problem.v.copy(),
+        "w": problem.v_from_blocks() if problem.ahead else problem.v.copy(),
         "ell": problem.state.ell.copy(),
     }
-    if problem.point is not None:
-        snapshot["point"] = problem.point.copy()
+    if point is not None:
+        snapshot["point"] = point.copy()
     folded = store is not None and not form.saves_labelings
     mu = folded_averages(problem) if folded else problem.state.mu
     snapshot |= {f"mu_{j}": np.array(array) for j, array in enumerate(form.export_mu(problem.data, mu))}
@@ -64,19 +68,25 @@ def folded_averages(problem: DualProblem) -> tuple[Any, ...]:
     return mu
 
 
-def restore(problem: DualProblem, snapshot: dict[str, Any]) -> None:
+def restore(problem: DualProblem, snapshot: dict[str, Any], source: str = "warm_start") -> None:
     """Continue from a snapshot of the same problem; lam and sample weights may differ.
 
-    The dual variables alpha are kept, w and ell follow: ``w = A alpha`` with this problem's lam and shares c_i. In part
-    space alpha is feasible for any data of the same sizes; in feature space only for the same data.
+    The dual variables alpha are kept, w and ell are computed from them: ``w = A alpha`` with this problem's lam and
+    shares c_i. In part space alpha is feasible for any data of the same sizes; in feature space only for the same data.
+    Every array is checked before compiled code reads it; messages call the snapshot ``source``.
     """
-    require_same_problem(problem, snapshot)
-    same_data = str(snapshot["data"]) == problem.identity
+    saved = SavedArrays(snapshot, source)
+    require_same_problem(problem, saved)
+    same_data = str(snapshot.get("data")) == problem.identity
     if not same_data and not problem.form.in_part_space:
         raise InputError(
-            f"warm_start belongs to other data or options; {problem.form.name} can only continue on the same"
+            f"{source} belongs to other data or options; {problem.form.name} can only continue on the same"
         )
-    mu, store = saved_blocks(problem, snapshot)
+    n, dim = problem.n_blocks, problem.form.dim
+    lam, weight = saved.get("lam", float, least=0.0), saved.get("weight", float, (n,), least=0.0, most=1.0)
+    point = saved.get("point", float, (dim,)) if "point" in snapshot else None
+    steps = saved.get("steps", float, least=0.0)
+    mu, store = saved_averages(problem, saved), saved_store(problem, saved, same_data)
     problem.state = problem.state._replace(mu=mu)
     problem.store, problem.point, problem.untouched = store, None, False
     problem.state.gap[:] = 0.0
@@ -84,57 +94,85 @@ def restore(problem: DualProblem, snapshot: dict[str, Any]) -> None:
         problem.store.used[:] = 0
         if not same_data:
             problem.close_store()  # averages can be taken over, losses cannot
-    problem.tally[STEPS] = float(snapshot["steps"])
-    same_scale = float(snapshot["lam"]) == problem.lam and np.array_equal(snapshot["weight"], problem.state.c)
-    if same_data and same_scale:
-        problem.v = snapshot["w"]  # to the last bit
-        problem.point = problem.clip(snapshot["point"]) if "point" in snapshot else None
-        problem.state.ell[:] = snapshot["ell"]
-    else:
-        problem.rebuild()
+    problem.tally[STEPS] = float(steps)
+    problem.rebuild()
+    if point is not None and same_data and lam == problem.lam and np.array_equal(weight, problem.state.c):
+        problem.point = problem.clip(point)
 
 
-def require_same_problem(problem: DualProblem, snapshot: dict[str, Any]) -> None:
+def require_same_problem(problem: DualProblem, saved: SavedArrays) -> None:
     """Raise if a snapshot has another model or other sizes."""
     expected = {"model": problem.form.name, "dim": problem.form.dim, "examples": problem.n_blocks}
-    found = {"model": str(snapshot["model"]), "dim": int(snapshot["dim"]), "examples": len(snapshot["ell"])}
+    found = {
+        "model": str(saved.snapshot.get("model")),
+        "dim": int(saved.get("dim", int)),
+        "examples": len(saved.get("ell", float, (None,))),
+    }
     for what, value in expected.items():
         if found[what] != value:
-            raise InputError(f"warm_start belongs to another problem: {what} is {found[what]} there and {value} here")
+            raise InputError(
+                f"{saved.source} belongs to another problem: {what} is {found[what]} there and {value} here"
+            )
+    saved.get("w", float, (problem.form.dim,))
 
 
-def saved_blocks(problem: DualProblem, snapshot: dict[str, Any]) -> tuple[tuple[Any, ...], Store | None]:
-    """The averages and, if the snapshot has one, the store."""
-    n_arrays = sum(key.startswith("mu_") for key in snapshot)
-    has_store = any(key.startswith("store_") for key in snapshot)
+def saved_averages(problem: DualProblem, saved: SavedArrays) -> tuple[Any, ...]:
+    """The block averages; what their numbers may be, the model knows."""
+    form, data = problem.form, problem.data
+    current = form.export_mu(data, problem.state.mu)
+    arrays = [saved.get(f"mu_{j}", like.dtype, (None, *like.shape[1:])) for j, like in enumerate(current)]
     try:
-        mu = tuple(problem.form.import_mu(problem.data, [snapshot[f"mu_{j}"] for j in range(n_arrays)]))
-        fields = {name: np.array(snapshot[f"store_{name}"]) for name in Store._fields if has_store}
-    except InputError:
-        raise
-    except (KeyError, ValueError, IndexError) as error:
-        raise InputError(f"warm_start: the saved state is incomplete ({error})") from error
-    return mu, Store(**fields) if has_store else None
+        return tuple(form.import_mu(data, arrays))
+    except InputError as error:
+        raise InputError(f"{saved.source}: {error}; {REMEDY}") from error
+
+
+def saved_store(problem: DualProblem, saved: SavedArrays, same_data: bool) -> Store | None:
+    """The store, if the snapshot has one."""
+    form, n = problem.form, problem.n_blocks
+    if not form.saves_labelings or not saved.has("store_"):
+        return None
+    alpha = saved.get("store_alpha", float, (n, None), -MASS_ROUNDING, 1.0 + MASS_ROUNDING)
+    capacity = alpha.shape[1]
+    labels = form.make_labelings(problem.data)
+    room = (capacity + 1) * len(labels)
+    store = Store(
+        labels=saved.get("store_labels", labels.dtype, (room,), *(form.label_limits(problem.data) or ())),
+        alpha=alpha,
+        loss=saved.get("store_loss", float, (n, capacity)),
+        used=saved.get("store_used", np.int64, (n, capacity)),
+        size=saved.get("store_size", np.int64, (n,), 1, capacity),
+        rest=saved.get("store_rest", float, (n,), -MASS_ROUNDING, 1.0 + MASS_ROUNDING),
+        rest_loss=saved.get("store_rest_loss", float, (n,)),
+    )
+    in_use = np.arange(capacity) < store.size[:, None]
+    if np.any(np.abs(store.rest + (alpha * in_use).sum(axis=1) - 1.0) > MASS_ROUNDING):
+        raise saved.damaged("store_alpha", "does not sum to one with store_rest")
+    if same_data and not form.keeps_truths(problem.data, store.labels):
+        raise saved.damaged("store_labels", "does not have the truths in its first slots")
+    return store
 
 
 def save(problem: DualProblem, path: str | Path) -> None:
     """Write a snapshot to one file; a crash leaves an older one intact."""
+    arrays = take(problem)
     with replacing(path) as file:
-        np.savez(file, version=VERSION, **take(problem))
+        np.savez(file, version=VERSION, checksums=checksums(arrays), **arrays)
 
 
 def read(path: str | Path) -> dict[str, Any]:
-    """Read a checkpoint; raise an :class:`InputError` that names the file if it is none."""
+    """Read a checkpoint; raise an :class:`InputError` that names the file if it is none, or not as it was saved."""
     try:
         with np.load(path, allow_pickle=False) as file:
             snapshot = {key: file[key] for key in file.files}
         version = int(snapshot.pop("version"))
-        missing = [key for key in KEYS if key not in snapshot]
-    except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} is not a readable checkpoint ({error})") from error
+        sums = snapshot.pop("checksums", None)
+    except Exception as error:  # of a damaged file numpy, zipfile and zlib may raise anything
+        raise InputError(f"{path} is not a readable checkpoint ({error}); {REMEDY}") from error
     if version != VERSION:
         age, advice = ("a newer", "update to read it") if version > VERSION else ("an older", "train without it")
         raise InputError(f"{path} was written by {age} bcfw (layout {version}); {advice}")
-    if missing:
-        raise InputError(f"{path} is not a readable checkpoint (it has no {missing[0]})")
+    if sums is None or sums.ndim != 2 or sums.shape[1] != 2:
+        raise InputError(f"{path} is not a readable checkpoint (it has no checksums); {REMEDY}")
+    check_sums(snapshot, sums, str(path))
     return snapshot

@@ -25,18 +25,37 @@ from bcfw.kernels.specialise import FASTMATH, global_names
 _VERSIONED = ("numpy", "numba", "llvmlite")
 
 
-def cache_directory() -> Path | None:
-    """The first writable of ``$BCFW_CACHE_DIR``, the package's ``__pycache__`` and the user's cache; else None."""
+def cache_directories() -> list[Path]:
+    """Where compiled code is looked for, in this order; the last one is where new code is kept, if it is writable.
+
+    ``$BCFW_CACHE_DIR``, or else the package's ``__pycache__`` and the user's cache, up to the first that is writable:
+    one that somebody else has filled is read, too.
+    """
     chosen = os.environ.get("BCFW_CACHE_DIR")
     package = Path(__file__).resolve().parent.parent / "__pycache__" / "kernels"
+    found = []
     for path in [Path(chosen)] if chosen else [package, user_cache("kernels")]:
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=path).close()
-        except OSError:
-            continue
-        return path
-    return None
+        writable = _is_writable(path)
+        if writable or path.is_dir():
+            found.append(path)
+        if writable:
+            break
+    return found
+
+
+def cache_directory() -> Path | None:
+    """Where new compiled code is kept; None if no place is writable."""
+    return next((path for path in cache_directories() if _is_writable(path)), None)
+
+
+def _is_writable(path: Path) -> bool:
+    """Whether files can be made in a folder, which is made if it does not exist."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+    except OSError:
+        return False
+    return True
 
 
 def fingerprint(function: Any) -> str:
@@ -105,6 +124,6 @@ class _Walk:
 
 def keep_on_disk(dispatcher: Any) -> None:
     """Let a compiled function load from, and save to, the disk cache, where that is possible."""
-    tools, directory = internals(), cache_directory()
-    if tools is not None and directory is not None and hasattr(dispatcher, "py_func"):  # else numba is disabled
-        tools.attach_cache(dispatcher, fingerprint(dispatcher.py_func), directory)
+    tools, directories = internals(), cache_directories()
+    if tools is not None and directories and hasattr(dispatcher, "py_func"):  # else numba is disabled
+        tools.attach_cache(dispatcher, fingerprint(dispatcher.py_func), directories)

@@ -118,14 +118,18 @@ class _Files(caching.CompileResultCacheImpl):
 
 
 class _Cache(caching.FunctionCache):
-    """numba's per-function cache over our files."""
+    """numba's per-function cache over our files, with others before it that are only read."""
 
-    def __init__(self, function: Any, stamp: str, directory: Path) -> None:
-        self._impl_class = lambda py_func: _Files(py_func, stamp, directory)  # type: ignore[assignment]
+    def __init__(self, function: Any, stamp: str, directories: list[Path]) -> None:
+        self._before = _Cache(function, stamp, directories[:-1]) if len(directories) > 1 else None
+        self._impl_class = lambda py_func: _Files(py_func, stamp, directories[-1])  # type: ignore[assignment]
         super().__init__(function)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """A file that cannot be read (cut short, or of another machine) counts as absent: it is compiled again."""
+        found = None if self._before is None else self._before.load_overload(sig, target_context)
+        if found is not None:
+            return found
         try:
             return super().load_overload(sig, target_context)
         except Exception:
@@ -142,9 +146,9 @@ class _Cache(caching.FunctionCache):
                 super().save_overload(sig, data)
 
 
-def attach_cache(dispatcher: Any, stamp: str, directory: Path) -> None:
-    """Let a compiled function load from, and save to, files in ``directory`` that are named by its stamp."""
-    dispatcher._cache = _Cache(dispatcher.py_func, stamp, directory)
+def attach_cache(dispatcher: Any, stamp: str, directories: list[Path]) -> None:
+    """Let a compiled function load from files that are named by its stamp; new ones go to the last directory."""
+    dispatcher._cache = _Cache(dispatcher.py_func, stamp, directories)
 
 
 @contextlib.contextmanager
@@ -172,7 +176,7 @@ def check() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for attempt in ("first", "second"):
             trial = numba.njit(nogil=True, **entry_options(allocates=False))(_total)
-            attach_cache(trial, "trial" * 5, Path(folder))
+            attach_cache(trial, "trial" * 5, [Path(folder)])
             with when_compiling(functools.partial(compiled.append, attempt)):
                 found = trial(np.arange(4.0))
             if found != 12.0:

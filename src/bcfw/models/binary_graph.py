@@ -126,6 +126,9 @@ class BinaryGraph(KernelModel):
         """Scores of both labels, and what a minimum cut takes on images: about 200 per node and edge."""
         return float(2 * len(data.values) + 200 * (len(data.y) + len(data.left)))
 
+    def label_limits(self, data: GraphData) -> tuple[int, int]:
+        return UNLABELLED, 1
+
     def make_work(self, data: GraphData) -> GraphWork:
         V, E, S = (int(np.max(np.diff(off))) for off in (data.y_off, data.edge_off, data.col_off))
         cap, excess, tree, parent, dated, dist, following, orphans, queue = make_flow(V, 2 * E)

@@ -130,6 +130,9 @@ class Chain(FeatureRows, KernelModel):
         """Scores of all labels, and a maximum over pairs of labels for every position."""
         return float(data.n_labels * (len(data.values) + data.n_labels * len(data.y)))
 
+    def label_limits(self, data: ChainData) -> tuple[int, int]:
+        return 0, data.n_labels - 1
+
     def make_work(self, data: ChainData) -> ChainWork:
         T, K = int(np.max(np.diff(data.y_off))), data.n_labels
         most = (T + K) * K
@@ -181,9 +184,17 @@ class Chain(FeatureRows, KernelModel):
 
     def import_mu(self, data: ChainData, arrays: list[np.ndarray]) -> ChainAverage:
         count, row, label, mass, lengths = arrays
-        owner = np.repeat(np.arange(len(count)), count)
         if not np.array_equal(lengths, np.diff(data.y_off)):
             raise InputError("Chain: the saved state belongs to other data (other sizes)")
+        total, K = len(row), data.n_labels
+        if not (len(label) == len(mass) == total and np.all((count >= 0) & (count <= total)) and count.sum() == total):
+            raise InputError("Chain: mu_0, the numbers of parts, does not fit the lists mu_1, mu_2 and mu_3")
+        owner = np.repeat(np.arange(len(count)), count)
+        if np.any((row < 0) | (row >= lengths[owner] + K) | (label < 0) | (label >= K)):
+            raise InputError("Chain: mu_1 and mu_2, rows and labels of parts, hold some that no sequence has")
+        parts = (offsets(lengths + K)[owner] + row) * K + label
+        if len(np.unique(parts)) < total:
+            raise InputError("Chain: mu_1 and mu_2, rows and labels of parts, hold one twice")
         return place_lists(count, 2 * count, owner, row, label, mass)
 
     def marginals(self, data: ChainData, mu: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,14 +89,15 @@ def loss_of(model: Any, x: Any, y_true: Any, y: Any) -> float:
     return without_rounding(float(model.loss(y_true, y)))
 
 
-def loss_that_was_missed(model: Any, X: Any, y: Any, n_examples: int = 5, n_weights: int = 3) -> OracleError | None:
+def loss_that_was_missed(model: Any, X: Any, y: Any, examples: Sequence[int], n_weights: int = 3) -> OracleError | None:
     """The error for a bound model whose oracle has found no loss at w = 0 although there is one; None if all is well.
 
-    With random weights the oracle decodes a few inputs; an output with a loss shows that the largest loss is not zero.
+    With random weights the oracle decodes the given examples; an output with a loss shows that the largest loss is not
+    zero.
     """
     rng = np.random.default_rng(0)
     box = join_bounds(model.dim, hook(model, "bounds")())
-    for i in range(min(n_examples, len(y))):
+    for i in examples:
         for _ in range(n_weights):
             w = rng.standard_normal(model.dim)
             output = model.oracle(w if box is None else np.clip(w, *box), X[i])

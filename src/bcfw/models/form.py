@@ -91,17 +91,28 @@ class Form(ABC):
     def initial_mu(self, data: Any) -> tuple[Any, ...]:
         """Averaged parts of all blocks at the start, ``mu_i = z(y_i)``."""
 
+    def label_limits(self, data: Any) -> tuple[int, int] | None:
+        """The smallest and the largest number in a kept labeling; None if the model does not say."""
+        return None
+
+    def keeps_truths(self, data: Any, labelings: np.ndarray) -> bool:
+        """Whether the first slot of every block holds its truth; for forms that save labelings."""
+        raise NotImplementedError
+
     def enlarge_mu(self, mu: tuple[Any, ...]) -> tuple[Any, ...]:
         """The same averages with more room; called when the kernel ``reserve`` has returned False."""
         return mu
 
     @abstractmethod
     def export_mu(self, data: Any, mu: tuple[Any, ...]) -> list[np.ndarray]:
-        """The block averages as plain arrays, to save."""
+        """The block averages as plain arrays, which are saved as mu_0, mu_1, ...
+
+        Their types are always the same, and so are their shapes but for the lengths (their first sizes).
+        """
 
     @abstractmethod
     def import_mu(self, data: Any, arrays: list[np.ndarray]) -> tuple[Any, ...]:
-        """Inverse of :meth:`export_mu`."""
+        """Inverse of :meth:`export_mu`; an :class:`InputError` for numbers that kernels could not read."""
 
     @abstractmethod
     def data_arrays(self, data: Any) -> list[np.ndarray]:

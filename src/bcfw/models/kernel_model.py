@@ -28,6 +28,7 @@ class KernelModel(IntegerLabelings, Model):
       fields ``y`` (flat labels) and ``y_off`` (offsets); or ``bind`` and ``pack``, which then read the data twice;
     - ``make_work`` and ``initial_mu``, the arrays that its kernels work on;
     - ``features`` and ``loss`` of single outputs, and ``output``, if users see something else than a list of arrays;
+    - ``label_limits``, the smallest and the largest label: saved states are checked by it;
     - ``in_part_space = True``, if averaged parts of one set of inputs are averages for any other of the same sizes:
       warm starts may then change the features;
     - ``oracle_operations``, if they can be counted.
@@ -57,6 +58,10 @@ class KernelModel(IntegerLabelings, Model):
     def enlarge_mu(self, mu: tuple[Any, ...]) -> tuple[Any, ...]:
         """The same averages with more room; called when the kernel ``reserve`` has returned False."""
         return mu
+
+    def label_limits(self, data: Any) -> tuple[int, int] | None:
+        """The smallest and the largest number in a labeling; None if the model does not say."""
+        return None
 
     def bind(self, X: Any, y: Any, sample_weight: np.ndarray | None = None) -> Self:
         """A copy with everything set that the data determine."""
@@ -120,6 +125,8 @@ class KernelForm(UserForm):
 
     make_work = _of_the_class("make_work")
     make_labelings = _of_the_class("make_labelings")
+    label_limits = _of_the_class("label_limits")
+    keeps_truths = _of_the_class("keeps_truths")
     initial_mu = _of_the_class("initial_mu")
     enlarge_mu = _of_the_class("enlarge_mu")
     export_mu = _of_the_class("export_mu")

@@ -46,6 +46,12 @@ class IntegerLabelings:
         inside = np.arange(len(block)) - slots * data.y_off[block]
         return data.y[data.y_off[block] + inside % lengths[block]].astype(np.int32)
 
+    def keeps_truths(self, data: Any, labelings: np.ndarray) -> bool:
+        """Whether the first slot of every block holds its truth."""
+        starts, slots = np.repeat(data.y_off[:-1], np.diff(data.y_off)), len(labelings) // max(len(data.y), 1)
+        first = (slots - 1) * starts + np.arange(len(data.y))  # a block has all its slots one after the other
+        return bool(np.array_equal(labelings[first], data.y))
+
     def export_mu(self, data: Any, mu: tuple[Any, ...]) -> list[np.ndarray]:
         """The block averages as plain arrays, to save."""
         return list(mu)

@@ -95,6 +95,9 @@ class Multiclass(FeatureRows, KernelModel):
         """Scores of all labels."""
         return float(data.n_labels * len(data.values))
 
+    def label_limits(self, data: MulticlassData) -> tuple[int, int]:
+        return 0, data.n_labels - 1
+
     def make_work(self, data: MulticlassData) -> MulticlassWork:
         return MulticlassWork(y=np.zeros(1, np.int64), **part_scratch(data.n_labels, by_part=True))
 

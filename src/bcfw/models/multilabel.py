@@ -122,6 +122,9 @@ class Multilabel(FeatureRows, KernelModel):
         """Scores of all labels, and a maximum over two values of both ends of every edge."""
         return float(data.n_labels * len(data.values) + 4 * len(data.edges) * (len(data.y_off) - 1))
 
+    def label_limits(self, data: MultilabelData) -> tuple[int, int]:
+        return 0, 1
+
     def make_work(self, data: MultilabelData) -> MultilabelWork:
         L = data.n_labels
         scratch = part_scratch(L + 4 * len(data.edges), by_part=True)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from bcfw.errors import ModelError, OracleError
+from bcfw.errors import InputError, ModelError, OracleError
 from bcfw.inputs.examples import check_same_length
 from bcfw.models.hooks import bound_copy, checked_dim, is_overridden
 from bcfw.models.kernels.black_box import (
@@ -61,7 +61,11 @@ class PythonForm(UserForm):
         return [losses, *data.vectors.stack(averages)]
 
     def import_mu(self, data: BlackBoxData, arrays: list[np.ndarray]) -> tuple[Any, ...]:
-        return data.vectors.unstack(arrays[1:]), np.array(arrays[0])
+        losses, *averages = arrays
+        n = len(data.truths)
+        if len(losses) != n or not data.vectors.can_unstack(averages, n):
+            raise InputError(f"{self.name}: mu_0, losses, and mu_1 ..., features, are not those of {n} examples")
+        return data.vectors.unstack(averages), np.array(losses)
 
     def data_arrays(self, data: BlackBoxData) -> list[np.ndarray]:
         return data.vectors.stack(data.truths)  # type: ignore[no-any-return]

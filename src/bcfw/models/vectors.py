@@ -74,6 +74,10 @@ class DenseVectors:
         """Plain arrays to save."""
         return [np.array(given)]
 
+    def can_unstack(self, arrays: list[np.ndarray], count: int) -> bool:
+        """Whether the arrays are so many vectors."""
+        return [array.shape for array in arrays] == [(count, self.dim)]
+
     def unstack(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         return list(np.array(arrays[0]))
 
@@ -155,6 +159,15 @@ class SparseVectors:
             np.concatenate([index for index, _ in given]),
             np.concatenate([value for _, value in given]),
         ]
+
+    def can_unstack(self, arrays: list[np.ndarray], count: int) -> bool:
+        """Whether the arrays are so many vectors, each with rising indices."""
+        ends, index, value = arrays
+        if len(ends) != count + 1 or ends[0] != 0 or ends[-1] != len(index) or len(value) != len(index):
+            return False
+        rising = np.diff(index) > 0
+        rising[ends[1:-1][(ends[1:-1] > 0) & (ends[1:-1] < len(index))] - 1] = True  # where one vector ends
+        return bool(np.all(np.diff(ends) >= 0) and rising.all() and np.all((index >= 0) & (index < self.dim)))
 
     def unstack(self, arrays: list[np.ndarray]) -> list[Sparse]:
         ends, index, value = arrays

@@ -56,6 +56,7 @@ class Acceleration:
         """Steps in this context are those of the problem around z; z moves on at its end."""
         runner, rule = self.runner, self.runner.rule
         self._shift(1.0 / (1.0 + self.ratio), self.ratio / (1.0 + self.ratio))
+        runner.problem.ahead = True
         try:
             with self._inner_units(rule.lam) as lam:
                 runner.rule = rule._replace(lam=lam)
@@ -64,6 +65,7 @@ class Acceleration:
             runner.rule = rule
             runner.problem.point = runner.problem.state.w.copy()
             self._shift(1.0 + self.ratio, -self.ratio)
+            runner.problem.ahead = False
         point = runner.problem.point
         self.centre = point + self.momentum() * (point - self._before)
         self._before = point

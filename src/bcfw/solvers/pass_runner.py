@@ -24,7 +24,7 @@ from bcfw.selection import SAMPLINGS, Sampling
 from bcfw.solvers.base import Outcome
 from bcfw.solvers.run import SolverRun
 
-#: A pass is cut into compiled calls of about this many seconds, so that limits and Ctrl-C are honoured soon.
+#: A pass is cut into compiled calls of about this many seconds, so that limits, Ctrl-C and saves come soon.
 CALL_SECONDS = 0.1
 
 
@@ -102,6 +102,7 @@ class PassRunner:
             run.store_visits += part.n_visits * int(source == STORE_ONLY)
             if position < visits.n_visits:
                 run.check_limits(self.effort)
+                run.save_if_due()
         return float(problem.tally[GAIN])
 
     def _visit(self, part: Visits, plan: StorePlan | None, track: int) -> None:

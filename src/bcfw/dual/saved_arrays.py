@@ -1,0 +1,83 @@
+"""The arrays of a snapshot, each checked before compiled code reads it, and the checksums that files keep of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bcfw.errors import InputError
+
+#: What to do about a state that cannot be used.
+REMEDY = "delete it and train anew, or give another one as warm_start"
+
+#: The largest finite number.
+LARGEST = float(np.finfo(np.float64).max)
+
+
+class SavedArrays:
+    """Hands out the arrays of a snapshot; one that does not fit is an :class:`InputError` that names it.
+
+    Parameters
+    ----------
+    snapshot : mapping of arrays by name
+    source : str
+        What messages call it: the file, or "warm_start".
+    """
+
+    def __init__(self, snapshot: Mapping[str, Any], source: str) -> None:
+        self.snapshot = snapshot
+        self.source = source
+
+    def has(self, prefix: str) -> bool:
+        """Whether the name of an array begins so."""
+        return any(name.startswith(prefix) for name in self.snapshot)
+
+    def get(
+        self,
+        name: str,
+        dtype: Any,
+        shape: tuple[int | None, ...] = (),
+        least: float = -LARGEST,
+        most: float = LARGEST,
+    ) -> np.ndarray:
+        """A copy of one array of the given type and shape (None: of any length), all of it within [least, most]."""
+        if name not in self.snapshot:
+            raise InputError(f"{self.source}: the saved state is incomplete: it has no {name}; {REMEDY}")
+        array = np.array(self.snapshot[name])
+        fits = len(array.shape) == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
+        if array.dtype != np.dtype(dtype) or not fits:
+            sizes = ", ".join("any" if size is None else str(size) for size in shape)
+            raise self.damaged(
+                name, f"has {array.dtype} of shape {array.shape} instead of {np.dtype(dtype)} of shape ({sizes})"
+            )
+        if array.size and not (array.min() >= least and array.max() <= most):  # or NaN
+            raise self.damaged(name, f"holds numbers that are not within [{least:.6g}, {most:.6g}]")
+        return array
+
+    def damaged(self, name: str, why: str) -> InputError:
+        """The error for an array that cannot be right."""
+        return InputError(f"{self.source}: the saved state is damaged: {name} {why}; {REMEDY}")
+
+
+def checksums(arrays: Mapping[str, Any]) -> np.ndarray:
+    """(n, 2) strings: the names of arrays and hashes of what they hold."""
+    return np.array([[name, _hash(np.asarray(value))] for name, value in arrays.items()])
+
+
+def check_sums(arrays: Mapping[str, np.ndarray], saved: np.ndarray, source: str) -> None:
+    """Raise with the first array that is not the one whose checksum was saved."""
+    expected = {str(name): str(digest) for name, digest in saved}
+    for name in [*expected, *arrays]:
+        if name not in arrays or name not in expected or _hash(arrays[name]) != expected[name]:
+            raise InputError(
+                f"{source}: the saved state is damaged: {name} is not what was saved (its checksum differs); {REMEDY}"
+            )
+
+
+def _hash(array: np.ndarray) -> str:
+    digest = hashlib.sha256(repr((array.dtype.str, array.shape)).encode())
+    digest.update(array.tobytes())  # of any type: some have no buffer
+    return digest.hexdigest()
