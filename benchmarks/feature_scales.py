@@ -4,7 +4,7 @@
 
 Passes and CPU seconds to a relative gap of 1e-3 (or the gap that is left), all in one process, after a first run that
 compiles. "standardised" is another problem, with another optimum: what a user gets who scales the features. The data
-come with scikit-learn; "digits, mixed units" are the digits with every pixel in a unit of its own, between 0.01 and 100.
+come with scikit-learn; "digits, mixed units" are the digits with every pixel in a unit of its own, from 0.01 to 100.
 """
 
 from __future__ import annotations

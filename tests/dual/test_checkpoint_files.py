@@ -14,7 +14,7 @@ import bcfw
 from bcfw.dual import snapshots
 from bcfw.models import Multiclass
 from bcfw.solvers import BCFW, pass_runner
-from problems import CASES, Case, Pairs, same_run
+from problems import ACCELERATED, CASES, Case, Pairs, same_run
 from small_data import X2, Y2
 
 
@@ -114,9 +114,9 @@ def test_state_saved_within_a_pass_is_whole(case, solver, tmp_path, monkeypatch)
     assert resumed.primal - objective.optimum.primal <= resumed.gap + 1e-9
 
 
-def test_saves_do_not_change_the_run(case, tmp_path, monkeypatch):
+@pytest.mark.parametrize("solver", ACCELERATED, ids=repr)
+def test_saves_do_not_change_the_run(case, solver, tmp_path, monkeypatch):
     monkeypatch.setattr(pass_runner, "CALL_SECONDS", 0.0)
-    solver = bcfw.solvers.MultiPlane(acceleration=10, clock="count")
     plain = case.few_passes(4, solver=solver)
     saved = case.few_passes(4, solver=solver, checkpoint=(tmp_path / "state.npz", 0.0))
     same_run(plain, saved)

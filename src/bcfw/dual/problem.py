@@ -10,8 +10,10 @@ This package is the only place that knows how w, lam and the shares c_i go toget
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -82,8 +84,8 @@ class DualProblem:
         Returned weights where they differ from the dual point's w (averaging, acceleration); else None.
     untouched : bool
         Whether no step has been taken and no state restored.
-    ahead : bool
-        Whether an accelerated iteration is on: w is then the point to return, and v another one than ``A alpha``.
+    outside : function that returns a context
+        While a solver works on another problem than this one (an accelerated iteration), this one is in the context.
     blocks : blocks with positive c_i, the ones that passes visit
     bounded, box : coordinates of w with a finite bound, and the box around them (see :mod:`bcfw.passes.box`)
     tally : what passes count (see :mod:`bcfw.records`)
@@ -121,7 +123,7 @@ class DualProblem:
         self._store_pass = store_pass
         self.point: np.ndarray | None = None
         self.untouched = True
-        self.ahead = False
+        self.outside: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         self.tally = np.zeros(TALLY_SIZE)
         self.oracle_calls = 0
         self._works = [form.make_work(data) for _ in range(n_jobs)]

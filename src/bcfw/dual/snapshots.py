@@ -26,8 +26,12 @@ def take(problem: DualProblem) -> dict[str, Any]:
 
     "weight" are the shares c_i, "w" is v, "point" are the weights to return where they are others.
     """
+    with problem.outside():
+        return _taken(problem)
+
+
+def _taken(problem: DualProblem) -> dict[str, Any]:
     form, store = problem.form, problem.store
-    point = problem.state.w if problem.ahead else problem.point
     snapshot = {
         "model": form.name,
         "dim": form.dim,
@@ -35,11 +39,11 @@ def take(problem: DualProblem) -> dict[str, Any]:
         "lam": problem.lam,
         "steps": problem.tally[STEPS],
         "weight": problem.state.c.copy(),
-        "w": problem.v_from_blocks() if problem.ahead else problem.v.copy(),
+        "w": problem.v.copy(),
         "ell": problem.state.ell.copy(),
     }
-    if point is not None:
-        snapshot["point"] = point.copy()
+    if problem.point is not None:
+        snapshot["point"] = problem.point.copy()
     folded = store is not None and not form.saves_labelings
     mu = folded_averages(problem) if folded else problem.state.mu
     snapshot |= {f"mu_{j}": np.array(array) for j, array in enumerate(form.export_mu(problem.data, mu))}

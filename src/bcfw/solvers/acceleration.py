@@ -54,26 +54,41 @@ class Acceleration:
     @contextlib.contextmanager
     def inner(self) -> Iterator[None]:
         """Steps in this context are those of the problem around z; z moves on at its end."""
-        runner, rule = self.runner, self.runner.rule
+        runner, rule, problem = self.runner, self.runner.rule, self.runner.problem
         self._shift(1.0 / (1.0 + self.ratio), self.ratio / (1.0 + self.ratio))
-        runner.problem.ahead = True
+        runner.rule = rule._replace(lam=self._enter_units())
+        problem.outside = self._outside
         try:
-            with self._inner_units(rule.lam) as lam:
-                runner.rule = rule._replace(lam=lam)
-                yield
+            yield
         finally:
+            problem.outside = contextlib.nullcontext
             runner.rule = rule
-            runner.problem.point = runner.problem.state.w.copy()
+            self._leave_units()
+            problem.point = problem.state.w.copy()
             self._shift(1.0 + self.ratio, -self.ratio)
-            runner.problem.ahead = False
-        point = runner.problem.point
+        point = problem.point
         self.centre = point + self.momentum() * (point - self._before)
         self._before = point
 
     @contextlib.contextmanager
-    def _inner_units(self, lam: float) -> Iterator[float]:
-        """The units of the problem around z, and its regularisation."""
-        yield (1.0 + self.ratio) * lam
+    def _outside(self) -> Iterator[None]:
+        """For a moment within :meth:`inner`, the problem itself."""
+        problem = self.runner.problem
+        inner = problem.data, problem.v.copy(), problem.point
+        self._leave_units()
+        problem.point = problem.state.w.copy()
+        problem.v = problem.v_from_blocks()
+        try:
+            yield
+        finally:
+            problem.data, problem.v, problem.point = inner
+
+    def _enter_units(self) -> float:
+        """Change to the units of the problem around z; returns its regularisation."""
+        return float((1.0 + self.ratio) * self.runner.problem.lam)
+
+    def _leave_units(self) -> None:
+        pass
 
     def check_progress(self, found: Certificate) -> None:
         """After a certificate: be more careful if its gap is not the smallest so far."""
@@ -97,6 +112,7 @@ class FeatureAcceleration(Acceleration):
 
     def __init__(self, runner: PassRunner) -> None:
         problem = runner.problem
+        self._given = problem.data
         self.sizes = problem.form.feature_sizes(problem.data)
         super().__init__(runner, 0.0)
         self._best = (np.inf, -np.inf)
@@ -107,7 +123,7 @@ class FeatureAcceleration(Acceleration):
         self.kappa = kappa
         self.ratio = kappa / problem.lam * self.sizes**2
         self.units = np.sqrt((problem.lam + kappa * self.sizes**2) / (problem.lam + kappa))  # one for the size one
-        self._data = problem.form.rescaled(problem.data, self.units)
+        self._rescaled = problem.form.rescaled(self._given, self.units)
         self._movements = 0.0
 
     def momentum(self) -> float:
@@ -115,16 +131,16 @@ class FeatureAcceleration(Acceleration):
         self._movements = 0.5 + np.sqrt(0.25 + before**2)
         return float(max(before - 1.0, 0.0) / self._movements)
 
-    @contextlib.contextmanager
-    def _inner_units(self, lam: float) -> Iterator[float]:
+    def _enter_units(self) -> float:
         problem = self.runner.problem
-        data, problem.data = problem.data, self._data
+        problem.data = self._rescaled
         problem.state.w[:] *= self.units
-        try:
-            yield lam + self.kappa
-        finally:
-            problem.data = data
-            problem.state.w[:] /= self.units
+        return problem.lam + self.kappa
+
+    def _leave_units(self) -> None:
+        problem = self.runner.problem
+        problem.data = self._given
+        problem.state.w[:] /= self.units
 
     def check_progress(self, found: Certificate) -> None:
         primal, dual = self._best
