@@ -40,7 +40,7 @@ def cache_directory() -> Path | None:
 
 
 def fingerprint(function: Any) -> str:
-    """Hash of the byte code and constants of ``function`` and of everything it reaches."""
+    """Hash of the byte code, constants and compiler options of ``function`` and of everything it reaches."""
     walk = _Walk()
     walk.value(function)
     return walk.digest.hexdigest()
@@ -107,4 +107,4 @@ def keep_on_disk(dispatcher: Any) -> None:
     """Let a compiled function load from, and save to, the disk cache, where that is possible."""
     tools, directory = internals(), cache_directory()
     if tools is not None and directory is not None and hasattr(dispatcher, "py_func"):  # else numba is disabled
-        tools.attach_cache(dispatcher, fingerprint(dispatcher.py_func), directory)
+        tools.attach_cache(dispatcher, fingerprint(dispatcher), directory)

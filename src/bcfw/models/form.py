@@ -66,6 +66,10 @@ class Form(ABC):
         """Additions that the oracle takes for all examples together; None if they are not counted."""
         return None
 
+    def located(self, error: Exception, data: Any, w: np.ndarray) -> Exception:
+        """The error of a pass that has failed at weights w; where it can be found, with the example."""
+        return error
+
     @abstractmethod
     def make_work(self, data: Any) -> Any:
         """Scratch of one thread."""
