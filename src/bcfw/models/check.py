@@ -15,7 +15,7 @@ from bcfw.inputs.bounds import join_bounds
 from bcfw.inputs.examples import by_position, check_same_length
 from bcfw.kernels.specialise import source
 from bcfw.models.compiled import CompiledForm, CompiledModel, checked_pack
-from bcfw.models.failures import CompilationError, described
+from bcfw.models.failures import CompilationError, described, place
 from bcfw.models.hooks import hidden_hooks, hook
 from bcfw.models.kernel_model import KernelForm, KernelModel
 from bcfw.models.kernels.black_box import ROUNDING, loss_between, real_loss
@@ -41,6 +41,11 @@ class Findings:
     def add(self, i: int, text: str, kind: str | None = None) -> None:
         """Texts of one kind are alike; without one, those that differ in numbers only."""
         self._found.setdefault(kind or re.sub(r"\d[\d.e+-]*", "0", text), (text, set()))[1].add(int(i))
+
+    def add_error(self, i: int, text: str, error: Exception) -> None:
+        """Exceptions of one type that come from one line of the user's are alike."""
+        where = place(error)
+        self.add(i, text, f"{type(error).__name__}{where}" if where else None)
 
     def lines(self) -> list[str]:
         return [f"example {min(examples)}: {text}{_all(examples)}" for text, examples in self._found.values()]
@@ -111,7 +116,7 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
         except CompilationError:
             raise
         except Exception as error:
-            mistakes.add(i, described(error))
+            mistakes.add_error(i, described(error), error)
     _raise(name, mistakes.lines())
     if isinstance(bound, CompiledModel):
         _try_all(bound, packed)
@@ -168,7 +173,7 @@ def _mistakes_in_kernels(model: Any, X: Any, y: Any, chosen: np.ndarray) -> Find
                 for kind, text in _try_kernels(form, X[int(i)], y[int(i)]):
                     mistakes.add(i, f"{kind}{text}", kind)
         except Exception as error:
-            mistakes.add(i, kernel_error(form, error))
+            mistakes.add_error(i, kernel_error(form, error), error)
     return mistakes
 
 
@@ -247,7 +252,7 @@ def _losses_of_truths(model: Any, X: Any, y: Any) -> Findings:
             if not abs(zero) <= ROUNDING:
                 mistakes.add(i, f"loss(y, y) = {zero:.6g} on the truth; it must be 0")
         except Exception as error:
-            mistakes.add(i, described(error))
+            mistakes.add_error(i, described(error), error)
     return mistakes
 
 
@@ -350,9 +355,19 @@ class _Example:
     def comparable(self, y: Any, outputs: list[Any]) -> Iterator[Any]:
         """The outputs, and neighbours of one of them, that have labels where it has."""
         missing = self.model._unlabelled
-        for other in itertools.chain(outputs, _neighbours(y, outputs)):
+        possible = filter(self.is_possible, _neighbours(y, outputs))
+        for other in itertools.chain(outputs, possible):
             if missing is None or np.array_equal(np.asarray(other) == missing, np.asarray(y) == missing):
                 yield other
+
+    def is_possible(self, y: Any) -> bool:
+        """Whether loss and features take a labeling that the oracle has not returned: it may well be no output."""
+        try:
+            self.loss(y)
+            self.features(y)
+        except Exception:
+            return False
+        return True
 
     def bound_too_low(self, outputs: list[Any]) -> Iterator[tuple[str, str]]:
         """The first weights for which an output has a larger value than ``upper_bound`` allows."""

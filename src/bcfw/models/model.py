@@ -32,6 +32,8 @@ class Model:
     ``argmax_y loss(y_true, y) + <w, features(x, y)>``, or the plain argmax of ``<w, features(x, y)>`` when
     ``y_true`` is None. Set ``dim`` (d) if the first example's features do not tell it.
 
+    An output y may be of any kind, such as an array, a string, a tuple of arrays or a dict.
+
     The other methods are hooks: they work as they are, and a class may override them. Attributes of your own may have
     any name: what is no method of the class is not read.
 
