@@ -16,7 +16,7 @@ from bcfw.inputs.examples import by_position, check_same_length
 from bcfw.kernels.specialise import source
 from bcfw.models.compiled import CompiledForm, CompiledModel, checked_pack
 from bcfw.models.failures import CompilationError, described, place
-from bcfw.models.hooks import hidden_hooks, hook
+from bcfw.models.hooks import bound_copy, hidden_hooks, hook
 from bcfw.models.kernel_model import KernelForm, KernelModel
 from bcfw.models.kernels.black_box import ROUNDING, loss_between, real_loss
 from bcfw.models.model import require_methods, require_model
@@ -126,7 +126,7 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
 def _bound_and_packed(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """The model bound to all examples and, if it is a :class:`CompiledModel`, these packed."""
     try:
-        bound = hook(model, "bind")(X, y)
+        bound = bound_copy(model, X, y, None)
         return bound, checked_pack(bound, X, y) if isinstance(bound, CompiledModel) else None
     except BcfwError:
         raise
@@ -178,7 +178,7 @@ def _mistakes_in_kernels(model: Any, X: Any, y: Any, chosen: np.ndarray) -> Find
 
 
 def _try_kernels(form: Any, x: Any, y_true: Any) -> Iterator[tuple[str, str]]:
-    """Run every kernel of a user's on one example; the values that differ, where the user has written their sums."""
+    """Run every kernel of a user's on one example; where those of a :class:`KernelModel` contradict its methods."""
     model, kernels = form.model, form.kernels.interpreted()
     compiled = isinstance(model, CompiledModel)
     data = checked_pack(model, [x], [y_true]) if compiled else type(model).pack(model, [x], [y_true])
@@ -207,7 +207,7 @@ def _try_kernels(form: Any, x: Any, y_true: Any) -> Iterator[tuple[str, str]]:
             if not abs(number - value) <= TOLERANCE * (1.0 + abs(value)):
                 yield (
                     f"the value of an output by {way} is not that of loss and features",
-                    (f": {number:.6g} and {value:.6g} for {shown(y)}"),
+                    f": {number:.6g} and {value:.6g} for {shown(y)}",
                 )
 
 

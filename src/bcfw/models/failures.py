@@ -9,12 +9,15 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
+import numpy as np
+
 from bcfw.errors import BcfwError, ModelError
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 #: Folders of code that no user of a model has written.
-_LIBRARIES = [Path(path).resolve() for path in {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}]
+_LIBRARIES = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]
+_LIBRARIES += [Path(np.__file__).resolve().parents[1]]
 
 
 class CompilationError(ModelError):

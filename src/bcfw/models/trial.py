@@ -61,16 +61,19 @@ def run_kernels(form: Form, kernels: KernelSet, template: Any, data: Any, *args:
             raise
         if is_from_numba(error):
             raise cannot_compile(form.name, error) from None
-        i, seen = int(at[0]), _interpreted_error(kernels, template, data, args) or error
-        raise OracleError(f"example {i}: {kernel_error(form, seen)}", i) from error
+        i = int(at[0])
+        told = _interpreted_error(kernels, template, data, args, i) or error
+        raise OracleError(f"example {i}: {kernel_error(form, told)}", i) from error
 
 
-def _interpreted_error(kernels: KernelSet, template: Any, data: Any, args: tuple[Any, ...]) -> Exception | None:
+def _interpreted_error(kernels: KernelSet, template: Any, data: Any, args: Any, i: int) -> Exception | None:
+    """What the interpreted template raises at example i; None if it gets over it, or not so far."""
+    at = np.zeros(1, np.int64)
     try:
         with np.errstate(all="ignore"):
-            kernels.interpreted().entry(template)(tuple(data), *args, np.zeros(1, np.int64))
+            kernels.interpreted().entry(template)(tuple(data), *args, at)
     except Exception as error:
-        return error
+        return error if at[0] == i else None
     return None
 
 
