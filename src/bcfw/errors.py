@@ -36,7 +36,7 @@ class OracleError(BcfwError, RuntimeError):
 
     def __init__(self, message: str, example: int, result: Any = None) -> None:
         super().__init__(message)
-        self.example = example
+        self.example = int(example)
         self.result = result
 
     def __reduce__(self) -> tuple[Any, ...]:

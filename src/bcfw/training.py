@@ -15,8 +15,8 @@ from bcfw.dual import DualProblem, open_problem, snapshots
 from bcfw.errors import InputError, ModelError, OptionError, OracleError
 from bcfw.files import check_writable
 from bcfw.inputs.examples import by_position
-from bcfw.models import CompiledModel
 from bcfw.models.check import loss_that_was_missed
+from bcfw.models.failures import CompilationError, cannot_compile, is_from_numba
 from bcfw.models.model import require_model
 from bcfw.options import Count, NonNegative, Positive
 from bcfw.progress import progress_callbacks
@@ -162,13 +162,10 @@ def explained(model: Any) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not type(error).__module__.startswith("numba."):
+        short = cannot_compile(type(model).__name__, error) if is_from_numba(error) else error
+        if not isinstance(short, CompilationError):
             raise
-        hint = "; bcfw.check_model runs them as plain Python, which often tells more"
-        raise ModelError(
-            f"{type(model).__name__}: numba cannot compile its kernels (its message is above)"
-            f"{hint if isinstance(model, CompiledModel) else ''}"
-        ) from error
+        raise ModelError(f"{short}; bcfw.check_model runs them as plain Python, which often tells more") from None
 
 
 def check_numbers(lam: Any, tol: Any, max_passes: Any, max_seconds: Any) -> None:

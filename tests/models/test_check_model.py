@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import re
 
 import numpy as np
 import pytest
 
 import bcfw
-from bcfw.models import Multiclass
+from bcfw.models import KernelModel, Multiclass
 from problems import CASES, Bits, Pairs
 from small_data import X2, Y2
 
@@ -97,7 +99,8 @@ def test_check_model_remarks_a_truth_outside_the_outputs():
     y = [(0, 1), (1, 1), (1, 2), (2, 2), (0, 2), (2, 0)]
     remarks = bcfw.check_model(WithoutTruth(case.model.K, case.model.cost), case.X, y)
     about_truths = [remark for remark in remarks if "not among the oracle's outputs" in remark]
-    assert {int(re.match(r"example (\d+): ", remark)[1]) for remark in about_truths} == {1, 3}
+    named = [re.findall(r"\d+", found) for remark in about_truths for found in re.findall(r"examples? [\d, ]+", remark)]
+    assert {int(i) for examples in named for i in examples} == {1, 3}
 
 
 def test_check_model_finds_mistakes_in_a_compiled_model():
@@ -174,7 +177,174 @@ def test_training_finds_mistakes_in_kernels(kind, message):
         bcfw.train(kind(case.model.cost, case.X[0].shape[0]), case.X, case.y)
 
 
-@pytest.mark.parametrize(("model", "options"), [(Multiclass, {}), (None, {}), (Multiclass(), {"n_examples": 0})])
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [(Multiclass, {}), (None, {}), (Multiclass(), {"n_examples": 0}), (Multiclass(), {"seed": "a"})],
+)
 def test_arguments_of_check_model(model, options):
-    with pytest.raises(bcfw.OptionError, match="n_examples" if options else "model must be an instance"):
+    with pytest.raises(bcfw.OptionError, match=next(iter(options), "model must be an instance")):
         bcfw.check_model(model, X2, Y2, **options)
+
+
+# --- what a message says -------------------------------------------------------------------------------------------
+
+
+def message_about(model, case):
+    with pytest.raises(bcfw.ModelError) as caught:
+        bcfw.check_model(model, case.X, case.y)
+    return str(caught.value)
+
+
+def line_of(kind, statement):
+    """File and line of a statement in a class of this module."""
+    lines, begin = inspect.getsourcelines(kind)
+    return f"{__file__}:{begin + next(i for i, line in enumerate(lines) if statement in line)}: {statement}"
+
+
+def test_an_exception_is_said_once_with_its_line_and_examples():
+    case = CASES["dense-features"]
+    where = line_of(Crashing, 'raise KeyError("lost")')
+    assert message_about(Crashing(case.model.K, case.model.cost), case).splitlines() == [
+        "Crashing:",
+        f"  example 0: KeyError: 'lost' (in Crashing.loss, {where}) (so for examples 0, 1, 2 and 3 more)",
+    ]
+
+
+class FailsInNumpy(Pairs):
+    """The innermost line of the user's own is not the innermost of all."""
+
+    def features(self, x, y):
+        return np.linalg.inv(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("call", [bcfw.check_model, bcfw.train])
+def test_the_line_is_the_users_own(call):
+    case = CASES["dense-features"]
+    with pytest.raises(bcfw.OracleError) as caught:
+        call(FailsInNumpy(case.model.K, case.model.cost), case.X, case.y)
+    assert line_of(FailsInNumpy, "return np.linalg.inv(np.zeros((2, 2)))") in str(caught.value)
+
+
+def test_mistakes_that_differ_in_numbers_are_of_one_kind():
+    case = CASES["dense-features"]
+    message = message_about(ForgetsTheLoss(case.model.K, case.model.cost), case)
+    assert message.count("oracle(w, x, y_true) is not maximal") == 1
+    assert re.search(r"\(so for examples \d, \d, \d and \d more\)", message)
+
+
+@pytest.mark.parametrize("missing", ["features", "loss", "oracle"])
+def test_a_missing_method_is_said_once(missing):
+    methods = {name: getattr(Pairs, name) for name in ("features", "loss", "oracle", "outputs") if name != missing}
+    case = CASES["dense-features"]
+    message = message_about(type("Incomplete", (bcfw.Model,), methods)(), case)
+    assert re.fullmatch(rf"Incomplete needs a method {missing}\(.*\)", message)
+
+
+class DifferentTypes(Bits):
+    @staticmethod
+    def add_features(data, i, y, s, out):
+        out[0] += s * np.dot(y, data.x[i])
+
+
+def test_numbas_message_is_cut_to_what_matters():
+    """It has more than a hundred lines, in check_model and in training."""
+    case = CASES["user-compiled"]
+    model = DifferentTypes(case.model.cost, case.X[0].shape[0])
+    where = line_of(DifferentTypes, "out[0] += s * np.dot(y, data.x[i])")
+    expected = rf"DifferentTypes: numba cannot compile its kernels: .*dot\(array.* same dtype \({re.escape(where)}\)"
+    with pytest.raises(bcfw.ModelError, match=rf"^{expected}$"):
+        bcfw.check_model(model, case.X, case.y)
+    with pytest.raises(bcfw.ModelError, match=expected) as caught:
+        bcfw.train(model, case.X, case.y)
+    assert len(str(caught.value).splitlines()) == 1
+    assert caught.value.__suppress_context__
+
+
+def test_a_labeling_that_loss_or_features_do_not_take_is_no_mistake():
+    class Listed(Pairs):
+        def features(self, x, y):
+            if y not in self.outputs():
+                raise KeyError(y)
+            return super().features(x, y)
+
+        def outputs(self):
+            return [(0, 1), (1, 0), (2, 2)]
+
+    case = CASES["dense-features"]
+    y = [(0, 1), (1, 0), (2, 2)] * 2
+    assert bcfw.check_model(Listed(case.model.K, case.model.cost), case.X, y) == []
+
+
+def test_negative_labels_of_a_compiled_model_are_remarked():
+    case = CASES["user-compiled"]
+
+    class Spins(Bits):
+        """Bits that are -1 or 1; the features are those of the bits."""
+
+        def pack(self, X, y=None):
+            data = super().pack(X, y)
+            return data._replace(y=np.where(data.y == 1, 1, -1))
+
+        @staticmethod
+        def decode(data, i, w, loss_weight, y):
+            F = data.x.shape[1]
+            for bit in range(y.shape[0]):
+                score = -loss_weight * data.cost[bit] * data.y[data.y_off[i] + bit]
+                for j in range(F):
+                    score += w[bit * F + j] * data.x[i, j]
+                y[bit] = 1 if score > 0.0 else -1
+
+        @staticmethod
+        def add_features(data, i, y, s, out):
+            F = data.x.shape[1]
+            for bit in range(y.shape[0]):
+                for j in range(F):
+                    out[bit * F + j] += s * max(y[bit], 0) * data.x[i, j]
+
+        loss = bcfw.CompiledModel.loss
+
+    (remark,) = bcfw.check_model(Spins(case.model.cost, case.X[0].shape[0]), case.X, case.y)
+    assert remark.startswith("pack gives negative labels, such as -1")
+
+
+# --- kernels of a KernelModel's subclass ---------------------------------------------------------------------------
+
+KERNEL_CASES = [case for case in CASES.values() if isinstance(case.model, KernelModel)]
+
+
+def derived(case, **kernels):
+    """The case's model as one of a user's class, with some kernels of its own."""
+    base = type(case.model)
+    model = copy.copy(case.model)
+    model.__class__ = type("Own", (base,), {"kernels": base.kernels.rebound(**kernels)})
+    return model
+
+
+@pytest.mark.parametrize("case", KERNEL_CASES, ids=lambda case: case.name)
+def test_kernels_that_agree_are_accepted(case):
+    assert bcfw.check_model(derived(case), case.X, case.y, n_weights=1) == []
+
+
+def outside(data, i, w, work):
+    return w[w.shape[0] + i]
+
+
+def half_slope(data, i, w, work):
+    return 0.25
+
+
+def other_loss(data, i, work):
+    return 7.0
+
+
+@pytest.mark.parametrize(
+    ("kernels", "message"),
+    [
+        ({"labeling_value": outside}, r"IndexError: index \d+ .*\(in outside, .*: return w\[w.shape\[0\] \+ i\]\)"),
+        ({"slope": half_slope}, "value of an output by its direction is not that of loss and features: 0.25 and"),
+        ({"loss": other_loss}, r"the kernel loss and loss\(y_true, y\) differ: 7 and"),
+    ],
+)
+def test_kernels_of_a_users_kernel_model_are_tried(kernels, message):
+    case = CASES["multiclass-cost"]
+    assert re.search(rf"example \d+: .*{message}.*\(so for examples", message_about(derived(case, **kernels), case))

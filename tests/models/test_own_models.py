@@ -100,6 +100,8 @@ def test_compiled_model_without_dim_asks_for_it():
         (lambda data: data._replace(y=data.y[:-1]), r"to len\(y\) = 23"),
         (lambda data: data._replace(y=data.y.astype(float)), "field y must be a 1-D array of whole numbers"),
         (lambda data: data._replace(y_off=data.y_off.tolist()), "field y_off must be a 1-D array of whole numbers"),
+        (lambda data: data._replace(x=data.x.astype(object)), "field x is an array of Python objects"),
+        (lambda data: data._replace(cost={"a": 1.0}), "field cost is nothing that numba can read .*dict"),
     ],
 )
 def test_packed_data_are_checked(change, message):
@@ -123,6 +125,11 @@ class ArrayLoss(Pairs):
         return np.zeros(2)
 
 
+class ComplexLoss(Pairs):
+    def loss(self, y_true, y):
+        return np.complex128(super().loss(y_true, y))
+
+
 class NoFeatures(Pairs):
     def features(self, x, y):
         raise ZeroDivisionError("no features")
@@ -138,6 +145,7 @@ class ComplexFeatures(Pairs):
     [
         (Crashing, r"example 0: KeyError in loss\(y, y\): 'lost'"),
         (ArrayLoss, r"example 0: TypeError in loss\(y, y\)"),
+        (ComplexLoss, r"example 0: TypeError in loss\(y, y\): the loss is complex; it must be a real number"),
         (NoFeatures, r"example 0: features\(x, y\) failed: ZeroDivisionError: no features"),
         (ComplexFeatures, "example 0: .*they are complex"),
     ],

@@ -192,8 +192,16 @@ class DualProblem:
 
     def call(self, template: Any, *args: Any) -> Any:
         """Run a template, specialised to the model, on this problem's data and state."""
-        run = self.form.kernels.entry(template)
-        return run(tuple(self.data), tuple(self._works[0]), tuple(self.state), *args)
+        return self._run(template, self._works[0], self.state, *args)
+
+    def _run(self, template: Any, work: Any, state: State, *args: Any) -> Any:
+        try:
+            return self.form.kernels.entry(template)(tuple(self.data), tuple(work), tuple(state), *args)
+        except Exception as error:
+            located = self.form.located(error, self.data, state.w)
+            if located is error:
+                raise
+            raise located from error
 
     def sweep(self, template: Any, count: int, *args: Any) -> None:
         """Run a template that makes ``count`` visits, making room for the averages where it asks for it."""
@@ -303,9 +311,9 @@ class DualProblem:
 
         def part(job: int) -> int:
             template, more = self._block_visits(ASK_ORACLE)
-            fields = tuple(self.data), tuple(works[job]), tuple(state), np.zeros(TALLY_SIZE), 0
             visits = tuple(in_order(chunks[job]))
-            return self.form.kernels.entry(template)(*fields, visits, rule, CERTIFY, hinges, *more)
+            tally = np.zeros(TALLY_SIZE)
+            return int(self._run(template, works[job], state, tally, 0, visits, rule, CERTIFY, hinges, *more))
 
         if len(chunks) == 1:
             done = [part(0)]

@@ -15,8 +15,9 @@ from bcfw.estimators.base import BaseSVM, Task, weighted_mean
 from bcfw.inputs.examples import by_position, check_same_length
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import CompiledModel, KernelModel, Model, check_model
-from bcfw.models.check import same_output
+from bcfw.models.kernels.black_box import loss_between
 from bcfw.models.model import require_model
+from bcfw.models.outputs import same_output
 from bcfw.options import Choice, Flag
 from bcfw.result import Result
 from bcfw.run import Callback
@@ -141,7 +142,7 @@ class StructuralSVM(BaseSVM):
         if self.scoring == "exact":
             right: list[float] = [is_right(self.result_.model, y[i], output) for i, output in enumerate(outputs)]
         else:
-            right = [1.0 - self.result_.model.loss(y[i], output) for i, output in enumerate(outputs)]
+            right = [1.0 - loss_between(self.result_.model, y[i], output) for i, output in enumerate(outputs)]
         return weighted_mean(right, sample_weight, len(right))
 
     def _read_options(self) -> None:

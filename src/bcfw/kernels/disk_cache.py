@@ -59,7 +59,7 @@ def _is_writable(path: Path) -> bool:
 
 
 def fingerprint(function: Any) -> str:
-    """Hash of the byte code and constants of ``function`` and of everything it reaches."""
+    """Hash of the byte code, constants and compiler options of ``function`` and of everything it reaches."""
     walk = _Walk()
     walk.value(function)
     return walk.digest.hexdigest()
@@ -126,4 +126,4 @@ def keep_on_disk(dispatcher: Any) -> None:
     """Let a compiled function load from, and save to, the disk cache, where that is possible."""
     tools, directories = internals(), cache_directories()
     if tools is not None and directories and hasattr(dispatcher, "py_func"):  # else numba is disabled
-        tools.attach_cache(dispatcher, fingerprint(dispatcher.py_func), directories)
+        tools.attach_cache(dispatcher, fingerprint(dispatcher), directories)

@@ -52,6 +52,15 @@ def _function_like(template: Any, scope: dict[str, Any], module: str) -> Any:
     return copy
 
 
+def source(function: Any) -> Any:
+    """The Python function behind one that was decorated with ``njit``; anything else as it is."""
+    if not hasattr(function, "py_func"):
+        return function
+    from numba.extending import is_jitted
+
+    return function.py_func if is_jitted(function) else function
+
+
 @functools.cache
 def global_names(code: types.CodeType) -> set[str]:
     """Every name that ``code``, or a function nested in it, looks up as a global."""
@@ -75,12 +84,21 @@ class KernelSet:
     allocates : bool
         Whether compiled kernels may create arrays or return views of arrays. Without, numba counts no references,
         which on small problems costs more than the arithmetic (2 of 9 microseconds of a step on a chain).
+    checks_indices : bool
+        Whether compiled code raises an IndexError instead of reading or writing outside an array.
     """
 
-    def __init__(self, bindings: Mapping[str, Any], compiled: bool = True, allocates: bool = False) -> None:
+    def __init__(
+        self,
+        bindings: Mapping[str, Any],
+        compiled: bool = True,
+        allocates: bool = False,
+        checks_indices: bool = False,
+    ) -> None:
         self.bindings = dict(bindings)
         self.compiled = compiled
         self.allocates = allocates
+        self.checks_indices = checks_indices
         self._copies: dict[types.FunctionType, Any] = {}
         self._entries: dict[types.FunctionType, Callable[..., Any]] = {}
 
@@ -103,7 +121,12 @@ class KernelSet:
 
     def rebound(self, **bindings: Any) -> KernelSet:
         """The same kernels but for some."""
-        return KernelSet({**self.bindings, **bindings}, self.compiled, self.allocates)
+        return KernelSet({**self.bindings, **bindings}, self.compiled, self.allocates, self.checks_indices)
+
+    @functools.cached_property
+    def checked(self) -> KernelSet:
+        """The same kernels, compiled so that every index is checked. As in numpy, negative ones count from the end."""
+        return KernelSet(self.bindings, self.compiled, self.allocates, checks_indices=True)
 
     def interpreted(self) -> KernelSet:
         """The same kernels without compilation: the reference that tests compare with."""
@@ -130,8 +153,12 @@ class KernelSet:
         return copy
 
     def _global(self, template: types.FunctionType, name: str) -> Any:
-        """What a template finds under a name: a binding, or else a global of its module."""
-        return self.bindings.get(name, template.__globals__.get(name))
+        """What a template finds under a name: a binding, or else a global of its module.
+
+        A function that a user has compiled with ``njit`` checks no indices: where they matter, its source is taken.
+        """
+        found = self.bindings.get(name, template.__globals__.get(name))
+        return source(found) if self.checks_indices or not self.compiled else found
 
     def _is_recursive(self, template: types.FunctionType) -> bool:
         """Whether a function reaches itself."""
@@ -152,6 +179,8 @@ class KernelSet:
         import numba
 
         options: dict[str, Any] = {"nogil": True, "fastmath": set(FASTMATH), "error_model": "numpy"}
+        if self.checks_indices:
+            options["boundscheck"] = True
         tools = internals()
         if tools is not None and from_python:
             options |= tools.entry_options(self.allocates)

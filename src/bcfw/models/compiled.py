@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bcfw.errors import ModelError, OptionError
+from bcfw.errors import BcfwError, ModelError, OptionError
 from bcfw.inputs.examples import check_same_length, example_count
+from bcfw.inputs.numbers import weight_vector
+from bcfw.kernels import KernelSet
+from bcfw.kernels.specialise import source
+from bcfw.models.failures import is_from_numba
 from bcfw.models.form import Form
 from bcfw.models.hooks import bound_copy, checked_dim
 from bcfw.models.kernels import feature_space
-from bcfw.models.kernels.feature_space import FeatureWork, features_pass, truth_losses_pass
+from bcfw.models.kernels.feature_space import FeatureWork, features_pass, outputs_pass, truth_losses_pass
 from bcfw.models.kernels.labelings import keep_labeling, same_labeling
 from bcfw.models.labelings import IntegerLabelings
 from bcfw.models.model import Model
 from bcfw.models.python_form import content_hash
+from bcfw.models.trial import chunks, require_zero_losses, run_kernels, try_at, try_examples
 from bcfw.models.user_form import UserForm
+from bcfw.options import Flag
 from bcfw.passes.contract import kernel_set
+
+#: What a user's class must define.
+PARTS = ("Data", "decode", "labeling_loss", "add_features")
 
 
 class CompiledModel(Model):
@@ -35,14 +46,19 @@ class CompiledModel(Model):
     decode(data, i, w, loss_weight, y) : write ``argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>`` to ``y``
     labeling_loss(data, i, y) : return ``L_i(y)``
     add_features(data, i, y, s, out) : ``out += s phi(x_i, y)``
-    pack(self, X, y=None) : return a ``Data``; without y, labels of the right sizes with any values. Refuse labels that
-        the kernels cannot read: compiled code does not check its indices
+    pack(self, X, y=None) : return a ``Data``; without y, labels of the right sizes, such as zeros. Refuse inputs of
+        another width, and labels that mean nothing
     dim : number of weights (attribute, or set on the copy that ``bind`` returns)
+    checked : whether the kernels are tried with every index checked, before training on every example and in each
+        prediction (True). With False compiled code reads and writes whatever lies where its indices point
 
     With ``exact_oracle = False`` (``decode`` is a heuristic) also, if there is one,
 
     decode_bound(data, i, w) : return at least ``max_y L_i(y) + <w, phi(x_i, y)>``
     """
+
+    #: Whether indices of the kernels are checked, once before training and in predictions.
+    checked: ClassVar[bool] = True
 
     Data: ClassVar[Any]
     decode: ClassVar[Callable[..., None]]
@@ -50,12 +66,15 @@ class CompiledModel(Model):
     add_features: ClassVar[Callable[..., None]]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        own = {name: getattr(cls, name, None) for name in ("Data", "decode", "labeling_loss", "add_features")}
+        own = {name: getattr(cls, name, None) for name in PARTS}
         missing = [name for name, value in own.items() if value is None]
         if missing:
             raise ModelError(f"{cls.__name__} must define {', '.join(missing)} (see bcfw.CompiledModel)")
         if hasattr(cls, "decode_bound"):
             own["decode_bound"] = cls.decode_bound
+        for name in own.keys() - {"Data"}:
+            require_kernel(cls, name)
+        Flag(True).check(cls.__name__, "checked", cls.checked)
         more = {"Work": FeatureWork, "keep_labeling": keep_labeling, "same_labeling": same_labeling, **own}
         cls._kernels = kernel_set(feature_space, {**more, "EXACT": cls.exact_oracle}, allocates=True)
         super().__init_subclass__(**kwargs)
@@ -84,15 +103,15 @@ class CompiledModel(Model):
 
     def features(self, x: Any, y: Any) -> np.ndarray:
         """Joint features phi(x, y): the kernel applied to one packed example."""
-        data = checked_pack(self, [x], [y])
-        out = np.zeros(int(self.dim or 0))
-        self._kernels.entry(features_pass)(tuple(data), data.y, out)
+        form, data = CompiledForm(self), checked_pack(self, [x], [y])
+        out = np.zeros(form.dim)
+        run_kernels(form, form.trial_kernels, features_pass, data, data.y, out)
         return out
 
     def upper_bound(self, w: np.ndarray, x: Any, y_true: Any) -> float:
         """The kernel ``decode_bound`` applied to one packed example; infinity without one."""
         kernel: Any = getattr(type(self), "decode_bound", lambda data, i, w: np.inf)
-        return float(kernel(checked_pack(self, [x], [y_true]), 0, np.array(w, dtype=np.float64)))
+        return float(source(kernel)(checked_pack(self, [x], [y_true]), 0, np.array(w, dtype=np.float64)))
 
     def loss(self, y_true: Any, y: Any) -> float:
         raise ModelError(
@@ -107,7 +126,12 @@ class CompiledModel(Model):
         return type(self)._open_bound(bound_copy(self, X, y, sample_weight), X, y)
 
     def _open_bound(self, X: Any, y: Any) -> tuple[Form, Any]:
-        return CompiledForm(self), checked_pack(self, X, y)
+        form, data = CompiledForm(self), checked_pack(self, X, y)
+        if type(self).checked:
+            try_examples(form, data, form.trial_kernels)
+        else:
+            require_no_loss_of_truths(form, data)
+        return form, data
 
 
 class CompiledForm(IntegerLabelings, UserForm):
@@ -123,20 +147,48 @@ class CompiledForm(IntegerLabelings, UserForm):
     def has_upper_bound(self) -> bool:
         return hasattr(type(self.model), "decode_bound")
 
+    @property
+    def trial_kernels(self) -> KernelSet:
+        """The kernels with which examples are tried and outputs predicted."""
+        return self.kernels.checked if type(self.model).checked else self.kernels
+
+    def decoded(self, w: np.ndarray, data: Any, loss_weight: float) -> np.ndarray:
+        labelings = np.zeros(len(data.y), np.int64)
+        weights = weight_vector(w, self.dim, self._owner)
+        for blocks in chunks(len(data.y_off) - 1):
+            run_kernels(self, self.trial_kernels, outputs_pass, data, weights, loss_weight, blocks, labelings)
+        return labelings
+
+    def located(self, error: Exception, data: Any, w: np.ndarray) -> Exception:
+        if not is_from_numba(error):
+            try:
+                try_at(self, data, self.trial_kernels, w)
+            except BcfwError as found:
+                return found
+        return error
+
     def make_work(self, data: Any) -> FeatureWork:
         longest = int(np.max(np.diff(data.y_off)))
         return FeatureWork(np.zeros(longest, np.int64), np.zeros(self.dim + 1), np.zeros(self.dim + 1), np.zeros(1))
 
     def initial_mu(self, data: Any) -> tuple[np.ndarray]:
-        losses = np.zeros(len(data.y_off) - 1)
-        self.kernels.entry(truth_losses_pass)(tuple(data), losses)
-        for i in np.flatnonzero(losses != 0.0)[:1]:
-            raise ModelError(f"example {i}: labeling_loss is {losses[i]:.6g} on the truth; it must be 0")
-        return (np.zeros((len(losses), self.dim + 1)),)
+        return (np.zeros((len(data.y_off) - 1, self.dim + 1)),)
+
+
+def require_kernel(cls: type, name: str) -> None:
+    """Raise unless a class has a kernel as a static method with the right arguments."""
+    if isinstance(inspect.getattr_static(cls, name), types.FunctionType):
+        raise ModelError(f"{cls.__name__}.{name} is a kernel: write @staticmethod above it, and no self")
+    expected = list(inspect.signature(getattr(feature_space, name)).parameters)
+    given = inspect.signature(source(getattr(cls, name)))
+    try:
+        given.bind(*expected)
+    except TypeError as error:
+        raise ModelError(f"{cls.__name__}.{name} must take ({', '.join(expected)}), not {given}") from error
 
 
 def checked_pack(model: CompiledModel, X: Any, *y: Any) -> Any:
-    """What a user's ``pack`` returns, checked: compiled code would read whatever lies behind wrong offsets."""
+    """What a user's ``pack`` returns, checked, with signed offsets."""
     data = model.pack(X, *y)
     owner = f"{type(model).__name__}.pack"
     if not isinstance(data, model.Data):
@@ -145,10 +197,43 @@ def checked_pack(model: CompiledModel, X: Any, *y: Any) -> Any:
         field = getattr(data, name)
         if not isinstance(field, np.ndarray) or field.ndim != 1 or field.dtype.kind not in "iu":
             raise ModelError(f"{owner}: the field {name} must be a 1-D array of whole numbers, got {field!r:.200}")
+    for name, field in zip(data._fields, data, strict=True):
+        require_readable(field, f"{owner}: the field {name}")
     n, off = example_count(X), data.y_off
-    if len(off) != n + 1 or off[0] != 0 or np.any(np.diff(off) < 0) or off[-1] != len(data.y):
+    if len(off) != n + 1 or off[0] != 0 or np.any(off[1:] < off[:-1]) or off[-1] != len(data.y):
         raise ModelError(
             f"{owner}: y_off must hold n + 1 = {n + 1} offsets that rise from 0 to len(y) = {len(data.y)}, got "
             f"{len(off)}: {off!r:.200}"
         )
-    return data
+    require_small_labels(data, owner)
+    return data._replace(y_off=off.astype(np.int64, copy=False))
+
+
+def require_readable(field: Any, what: str) -> None:
+    """Raise unless numba knows the type of a packed field."""
+    import numba
+
+    if isinstance(field, np.ndarray) and field.dtype.hasobject:
+        raise ModelError(
+            f"{what} is an array of Python objects, which numba cannot read; pack numbers (rows of different lengths "
+            "one after the other, with offsets)"
+        )
+    try:
+        numba.typeof(field)
+    except ValueError as error:
+        raise ModelError(f"{what} is nothing that numba can read ({error}); pack arrays and numbers") from error
+
+
+def require_small_labels(data: Any, owner: str) -> None:
+    """Raise unless all labels fit into the 32 bits in which labelings are kept."""
+    limits = np.iinfo(np.int32)
+    for place in np.flatnonzero((data.y < limits.min) | (data.y > limits.max))[:1]:
+        i = np.searchsorted(data.y_off, place, side="right") - 1
+        raise ModelError(f"{owner}: example {i}: the label {data.y[place]} does not fit into 32 bits")
+
+
+def require_no_loss_of_truths(form: CompiledForm, data: Any) -> None:
+    """Raise for the first truth that has a loss."""
+    losses = np.zeros(len(data.y_off) - 1)
+    form.kernels.entry(truth_losses_pass)(tuple(data), losses)
+    require_zero_losses(losses)

@@ -79,6 +79,10 @@ class Form(ABC):
         """The packed data with every feature divided by its weights' unit; of models that offer "feature rows"."""
         raise NotImplementedError
 
+    def located(self, error: Exception, data: Any, w: np.ndarray) -> Exception:
+        """The error of a pass that has failed at weights w; where it can be found, with the example."""
+        return error
+
     @abstractmethod
     def make_work(self, data: Any) -> Any:
         """Scratch of one thread."""

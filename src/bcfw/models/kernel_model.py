@@ -115,8 +115,7 @@ class KernelForm(UserForm):
     saves_labelings = True
 
     def __init__(self, model: KernelModel) -> None:
-        super().__init__(model)
-        self.kernels = model.kernels
+        super().__init__(model, model.kernels)
         self.in_part_space = type(model).in_part_space
 
     @property

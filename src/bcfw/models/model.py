@@ -14,6 +14,14 @@ from bcfw.models.form import Form
 from bcfw.models.hooks import DEFAULTS, HOOKS, checked_dim
 from bcfw.models.kernels.black_box import BLACK_BOX_KERNELS
 from bcfw.models.python_form import PythonForm, content_hash, feature_count, first_features
+from bcfw.options import Flag
+
+#: The methods that a user writes.
+METHODS = {
+    "features": "features(self, x, y)",
+    "loss": "loss(self, y_true, y)",
+    "oracle": "oracle(self, w, x, y_true=None)",
+}
 
 
 class Model:
@@ -23,6 +31,8 @@ class Model:
     ``loss(y_true, y) >= 0`` is zero on the truth, and ``oracle(w, x, y_true)`` returns
     ``argmax_y loss(y_true, y) + <w, features(x, y)>``, or the plain argmax of ``<w, features(x, y)>`` when
     ``y_true`` is None. Set ``dim`` (d) if the first example's features do not tell it.
+
+    An output y may be of any kind, such as an array, a string, a tuple of arrays or a dict.
 
     The other methods are hooks: they work as they are, and a class may override them. Attributes of your own may have
     any name: what is no method of the class is not read.
@@ -59,20 +69,21 @@ class Model:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        Flag(True).check(cls.__name__, "exact_oracle", cls.exact_oracle)
         if cls._kernels.bindings.get("EXACT", True) != cls.exact_oracle:
             cls._kernels = cls._kernels.rebound(EXACT=cls.exact_oracle)
 
     def features(self, x: Any, y: Any) -> Any:
         """Joint features phi(x, y) in R^d."""
-        raise ModelError(f"{type(self).__name__} needs a method features(self, x, y)")
+        raise missing_method(self, "features")
 
     def loss(self, y_true: Any, y: Any) -> float:
         """Loss of predicting y for y_true; zero for y = y_true, never negative."""
-        raise ModelError(f"{type(self).__name__} needs a method loss(self, y_true, y)")
+        raise missing_method(self, "loss")
 
     def oracle(self, w: np.ndarray, x: Any, y_true: Any = None) -> Any:
         """``argmax_y loss(y_true, y) + <w, features(x, y)>``; without y_true the plain argmax."""
-        raise ModelError(f"{type(self).__name__} needs a method oracle(self, w, x, y_true=None)")
+        raise missing_method(self, "oracle")
 
     def bind(self, X: Any, y: Any) -> Model:
         """Hook: a copy of the model with everything set that the data determine (here ``dim``)."""
@@ -124,6 +135,18 @@ class Model:
 
 
 DEFAULTS |= {name: vars(Model)[name] for name in HOOKS}
+
+
+def missing_method(model: Model, name: str) -> ModelError:
+    """The error for a class that lacks one of the methods that a user writes."""
+    return ModelError(f"{type(model).__name__} needs a method {METHODS[name]}")
+
+
+def require_methods(model: Model) -> None:
+    """Raise unless a class has all methods that a user writes."""
+    for name in METHODS:
+        if getattr(type(model), name) is getattr(Model, name):
+            raise missing_method(model, name)
 
 
 def require_model(model: Any, owner: str = "") -> None:

@@ -11,11 +11,13 @@ import scipy.sparse as sp
 
 from bcfw.errors import InputError, ModelError, OracleError
 from bcfw.inputs.examples import check_same_length
+from bcfw.models.failures import described, place
 from bcfw.models.hooks import bound_copy, checked_dim, is_overridden
 from bcfw.models.kernels.black_box import (
     ROUNDING,
     BlackBoxData,
     BlackBoxWork,
+    loss_between,
     make_work,
     not_finite,
     read_features,
@@ -76,7 +78,7 @@ def first_features(model: Any, X: Any, y: Any) -> Any:
     try:
         return model.features(X[0], y[0])
     except Exception as error:
-        raise OracleError(f"example 0: features(x, y) failed: {type(error).__name__}: {error}", 0) from error
+        raise OracleError(f"example 0: features(x, y) failed: {described(error)}", 0) from error
 
 
 def feature_count(features: Any) -> int:
@@ -102,9 +104,9 @@ def read_truths(model: Any, X: Any, y: Any, first: Any) -> BlackBoxData:
 def check_loss_of_truth(model: Any, y: Any, i: int) -> None:
     """Raise unless the truth has no loss."""
     try:
-        loss = float(model.loss(y, y))
+        loss = loss_between(model, y, y)
     except Exception as error:
-        raise OracleError(f"example {i}: {type(error).__name__} in loss(y, y): {error}", i) from error
+        raise OracleError(f"example {i}: {type(error).__name__} in loss(y, y): {error}{place(error)}", i) from error
     if not abs(loss) <= ROUNDING:
         raise ModelError(f"example {i}: loss(y, y) = {loss} on the truth; it must be 0")
 

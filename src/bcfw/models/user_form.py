@@ -6,17 +6,25 @@ from typing import Any
 
 import numpy as np
 
+from bcfw.errors import ModelError
+from bcfw.kernels import KernelSet
 from bcfw.models.form import Form
 from bcfw.models.hooks import checked_dim, hook, is_overridden
+from bcfw.options import NonNegative
 
 
 class UserForm(Form):
     """The form of a bound model whose class a user has written."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, kernels: KernelSet | None = None) -> None:
         self.model = model
         self.dim = checked_dim(model)
-        self.kernels = model._kernels
+        self.kernels = model._kernels if kernels is None else kernels
+        if model.exact_oracle != self.kernels.bindings.get("EXACT", True):
+            raise ModelError(
+                f"{self.name}: exact_oracle is {model.exact_oracle!r} here but not in the body of the class, the only "
+                "place where it is read; set it there"
+            )
 
     @property
     def offers(self) -> frozenset[str]:
@@ -32,7 +40,10 @@ class UserForm(Form):
         return hook(self.model, "bounds")()  # type: ignore[no-any-return]
 
     def oracle_operations(self, data: Any) -> float | None:
-        return hook(self.model, "oracle_operations")(data)  # type: ignore[no-any-return]
+        count = hook(self.model, "oracle_operations")(data)
+        if not NonNegative(None, or_none=True).accepts(count):
+            raise ModelError(f"{self.name}.oracle_operations must return a number >= 0 or None, got {count!r:.200}")
+        return count  # type: ignore[no-any-return]
 
     def fingerprint(self, data: Any) -> str:
         return str(hook(self.model, "fingerprint")(data))

@@ -10,7 +10,10 @@ import math
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from bcfw.errors import OracleError
+from bcfw.models.failures import described, place
 from bcfw.models.hooks import hook
 from bcfw.passes.contract import kernel_set
 
@@ -39,12 +42,20 @@ def read_features(model: Any, vectors: Any, x: Any, y: Any, i: int, given: Any =
     try:
         return vectors.read(model.features(x, y) if given is None else given)
     except Exception as error:
-        raise OracleError(f"example {i}: features(x, y) failed: {type(error).__name__}: {error}", i) from error
+        raise OracleError(f"example {i}: features(x, y) failed: {described(error)}", i) from error
 
 
-def without_rounding(loss: float) -> float:
-    """A loss such as ``1 - NDCG`` that rounding has moved a little below zero, as zero."""
+def loss_between(model: Any, y_true: Any, y: Any) -> float:
+    """The model's loss as a number; one such as ``1 - NDCG`` that rounding has moved a little below zero is zero."""
+    loss = real_loss(model.loss(y_true, y))
     return 0.0 if -ROUNDING <= loss < 0.0 else loss
+
+
+def real_loss(given: Any) -> float:
+    """A loss as a number; conversion would drop an imaginary part."""
+    if np.iscomplexobj(given):
+        raise TypeError("the loss is complex; it must be a real number")
+    return float(given)
 
 
 def not_finite(i: int) -> OracleError:
@@ -65,9 +76,11 @@ def argmax(data, i, w, work):
     seen.flags.writeable = False
     try:
         y = model.oracle(seen, x, y_true)
-        now.loss = without_rounding(float(model.loss(y_true, y)))
+        now.loss = loss_between(model, y_true, y)
     except Exception as error:
-        raise OracleError(f"example {i}: {type(error).__name__} in the oracle or loss: {error}", i) from error
+        raise OracleError(
+            f"example {i}: {type(error).__name__} in the oracle or loss: {error}{place(error)}", i
+        ) from error
     if not 0.0 <= now.loss < math.inf:
         raise OracleError(f"example {i}: loss(y_true, y) = {now.loss} on the oracle's output; it must be >= 0", i)
     now.z = read_features(model, data.vectors, x, y, i)
@@ -82,7 +95,7 @@ def upper_bound(data, i, w, work):
     try:
         bound = float(hook(data.model, "upper_bound")(w.copy(), data.X[i], data.y[i]))
     except Exception as error:
-        raise OracleError(f"example {i}: {type(error).__name__} in upper_bound: {error}", i) from error
+        raise OracleError(f"example {i}: {type(error).__name__} in upper_bound: {error}{place(error)}", i) from error
     return bound - data.vectors.products(data.truths[i], w)[0]
 
 

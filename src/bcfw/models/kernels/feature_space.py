@@ -157,8 +157,8 @@ def apply(data, i, s, work, w):
         w[j] += s * work.d[j]
 
 
-def features_pass(data_fields: Any, y: np.ndarray, out: np.ndarray) -> None:
-    """Template: features of one labeling of the only packed example."""
+def features_pass(data_fields: Any, y: np.ndarray, out: np.ndarray, at: np.ndarray) -> None:
+    """Template: features of one labeling of the only packed example; ``at`` keeps its place, which is 0."""
     add_features(Data(*data_fields), 0, y, 1.0, out)
 
 
@@ -167,3 +167,16 @@ def truth_losses_pass(data_fields: Any, out: np.ndarray) -> None:
     data = Data(*data_fields)
     for i in range(out.shape[0]):
         out[i] = labeling_loss(data, i, data.y[data.y_off[i] : data.y_off[i + 1]])
+
+
+def outputs_pass(
+    data_fields: Any, w: np.ndarray, loss_weight: float, blocks: np.ndarray, out: np.ndarray, at: np.ndarray
+) -> None:
+    """Template: decode some blocks to their places in ``out``; the packed labels may be anything, their features are
+    not computed. ``at`` tells the block at work.
+    """
+    data = Data(*data_fields)
+    for j in range(blocks.shape[0]):
+        i = blocks[j]
+        at[0] = i
+        decode(data, i, w, loss_weight, out[data.y_off[i] : data.y_off[i + 1]])

@@ -1,0 +1,123 @@
+"""Templates that try a model's kernels on some blocks and write down what they say, without a problem or a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bcfw.passes.contract import (
+    EXACT,
+    Data,
+    Work,
+    advance,
+    apply,
+    argmax,
+    difference,
+    direction_scores,
+    keep_labeling,
+    labeling_scores,
+    labeling_value,
+    load_labeling,
+    load_truth,
+    loss,
+    reserve,
+    same_labeling,
+    scores,
+    slope,
+    slot_value,
+    sqnorm,
+    start_parts,
+    truth_value,
+    upper_bound,
+)
+from bcfw.passes.oracle import direction_from_average
+
+#: Rows of what :func:`trial_pass` writes: the losses of the truth and of the oracle's output, the output's value (that
+#: of the truth is 0), and whether the output could be kept.
+TRUTH_LOSS, OUTPUT_LOSS, VALUE, KEPT = range(4)
+TRIAL_SIZE = 4
+
+#: Rows of what :func:`direction_pass` writes: the output's value as training finds it by a step from the average, by a
+#: stored labeling, and by the difference of two of them.
+BY_AVERAGE, BY_LABELING, BY_DIFFERENCE = range(3)
+DIRECTION_SIZE = 3
+
+
+def trial_pass(
+    data_fields: Any,
+    work_fields: Any,
+    w: np.ndarray,
+    loss_weight: float,
+    blocks: np.ndarray,
+    labelings: Any,
+    out: np.ndarray,
+    at: np.ndarray,
+) -> None:
+    """Template: ask the oracle about some blocks, and for the losses of their truths and of its outputs.
+
+    Parameters
+    ----------
+    labelings : one slot per block with its truth, in whose place the oracle's output is kept
+    out : (TRIAL_SIZE, n) array, with one column per block
+    at : (1,) array of the block that is being tried; where a kernel raises, it tells which
+    """
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    for j in range(blocks.shape[0]):
+        i = blocks[j]
+        at[0] = i
+        load_labeling(data, i, 0, labelings, work)
+        out[TRUTH_LOSS, i] = loss(data, i, work)
+        scores(data, i, w, loss_weight, work)
+        value = argmax(data, i, w, work)
+        out[VALUE, i] = value - truth_value(data, i, w, work)
+        out[OUTPUT_LOSS, i] = loss(data, i, work)
+        if not EXACT:
+            upper_bound(data, i, w, work)
+        keep_labeling(data, i, 0, work, labelings)
+        out[KEPT, i] = same_labeling(data, i, 0, labelings, work)
+
+
+def direction_pass(
+    data_fields: Any,
+    work_fields: Any,
+    mu: Any,
+    w: np.ndarray,
+    labelings: Any,
+    out: np.ndarray,
+    at: np.ndarray,
+) -> None:
+    """Template: call the other kernels of the contract once per block: those of directions, steps and the store.
+
+    Parameters
+    ----------
+    mu : averages, which are the truths
+    labelings : two slots per block, with the truth in the first
+    out : (DIRECTION_SIZE, n) array, of equal rows if the kernels agree
+    at : (1,) array of the block that is being tried
+    """
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    moved = w.copy()
+    for i in range(out.shape[1]):
+        at[0] = i
+        scores(data, i, w, 1.0, work)
+        argmax(data, i, w, work)
+        keep_labeling(data, i, 1, work, labelings)
+        direction_from_average(data, i, mu, work)
+        out[BY_AVERAGE, i] = slope(data, i, w, work)
+        sqnorm(data, i, work)
+        apply(data, i, 1.0, work, moved)
+        start_parts(data, i, w, work)
+        load_truth(data, i, work)
+        labeling_scores(data, i, w, work)
+        of_truth = labeling_value(data, i, w, work)
+        out[BY_LABELING, i] = slot_value(data, i, 1, labelings, True, w, work) - of_truth
+        difference(data, i, 1, 0, labelings, work)
+        direction_scores(data, i, w, work)
+        out[BY_DIFFERENCE, i] = slope(data, i, w, work)
+        load_labeling(data, i, 1, labelings, work)
+        direction_from_average(data, i, mu, work)
+        if reserve(data, i, mu, work):
+            advance(data, i, 0.5, work, mu)
