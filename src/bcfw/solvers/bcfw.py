@@ -25,7 +25,7 @@ from bcfw.records import (
     WORST,
     StorePlan,
 )
-from bcfw.selection import SAMPLINGS
+from bcfw.selection import SAMPLINGS, SamplingChoice
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.run import SolverRun
@@ -74,7 +74,7 @@ class BCFW(Solver):
     BCFW(sampling='gap', step='pairwise', cache='gap')
     """
 
-    sampling: Any = Choice(*SAMPLINGS)
+    sampling: Any = SamplingChoice(*SAMPLINGS)
     step: Any = Choice(*STEP_KINDS)
     away_corner: Any = Choice(*AWAY_CORNERS)
     step_size: Any = Choice(*STEP_SIZES)
