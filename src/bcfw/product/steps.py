@@ -86,8 +86,8 @@ def whole(tracker: Tracker) -> float:
     L = tracker.smoothness
     if L is None:
         raise OptionError(
-            "step='short' needs the objective's smoothness, a Lipschitz constant of its gradient (block_smoothness holds "
-            "for one block at a time only); give it, or use step='adaptive'"
+            "step='short' needs the objective's smoothness, a Lipschitz constant of its gradient (block_smoothness "
+            "holds for one block at a time only); give it, or use step='adaptive'"
         )
     return L
 
@@ -139,8 +139,8 @@ class Adaptive(Step):
         return Estimates(self, len(tracker.x), needed_by_gradients if test == "gradients" else needed_by_values)
 
 
-#: A step is tried at most so often before something must be wrong with the objective.
-TRIALS = 100
+#: What is so many times below the rounding of a user's function is no rounding, even if it computes in float32.
+CERTAIN = 1e7
 
 
 class Estimates:
@@ -155,19 +155,12 @@ class Estimates:
         known = [M for M in map(self.M.__getitem__, move.blocks) if M is not None]
         before = max(known) if known else self._first(move)
         M = self.options.shrink * before if known else before
-        for _ in range(TRIALS):
-            gammas = short_sizes(move, M)
-            needed = self.needed(move, gammas)
-            if needed <= M:
-                break
+        gammas = short_sizes(move, M)
+        while (needed := self.needed(move, gammas)) > M:
             M = max(M * self.options.grow, needed if needed < math.inf else 0.0)
-        else:
-            raise InputError(
-                "the adaptive step finds no smoothness constant: the objective is not smooth, its gradient does not "
-                "belong to its value, or it is declared convex and is not"
-            )
+            gammas = short_sizes(move, M)
         if needed < 0.0:  # the test drowns in rounding: nothing is learned from it
-            M = max(M, before)
+            M = before
         for i in move.blocks:
             self.M[i] = M
         return gammas
@@ -175,8 +168,13 @@ class Estimates:
     def _first(self, move: Move) -> float:
         """Curvature along the longest step; where there is none, a constant so small that the longest step is taken."""
         squared = squared_length(move, move.tops)
-        curvature = 2.0 * move.probe.bregman(move.tops) / squared
-        return max(curvature, 1e-12 * sum(map(math.prod, zip(move.tops, move.slopes, strict=True))) / squared)
+        fall = sum(map(math.prod, zip(move.tops, move.slopes, strict=True)))
+        return max(ratio(2.0 * move.probe.bregman(move.tops), squared), ratio(1e-12 * fall, squared))
+
+
+def ratio(part: float, squared: float) -> float:
+    """Zero where the length of a step has vanished."""
+    return part / squared if squared > 0.0 else 0.0
 
 
 def squared_length(move: Move, gammas: list[float]) -> float:
@@ -189,7 +187,7 @@ def needed_by_values(move: Move, gammas: list[float]) -> float:
     rounding = move.probe.rounding()
     if 0.0 < rounding >= abs(bregman):
         return -1.0
-    return max(0.0, 2.0 * (bregman - rounding) / squared_length(move, gammas))
+    return max(0.0, ratio(2.0 * (bregman - rounding), squared_length(move, gammas)))
 
 
 def needed_by_gradients(move: Move, gammas: list[float]) -> float:
@@ -198,15 +196,22 @@ def needed_by_gradients(move: Move, gammas: list[float]) -> float:
     rounding = move.probe.rounding()
     squared, along = move.probe.gradient_change(gammas)
     back = along - bregman
+    if squared == 0.0:
+        return 0.0
     if 0.0 < rounding >= abs(back):
         return -1.0
+    if back < -CERTAIN * rounding < 0.0:
+        raise InputError(
+            "the objective is declared convex, but lies below one of its tangents: it is not convex (declare "
+            "convex=False), or its gradient does not belong to its value"
+        )
     back += rounding
     return squared / (2.0 * back) if back > 0.0 else math.inf
 
 
 @dataclass(frozen=True)
 class LineSearch(Step):
-    """The best point on the way to all largest steps at once: one exact line search, shared by the blocks that move.
+    """``gamma_i = gamma``, the best one up to the smallest top: one exact line search, shared by the blocks that move.
 
     In closed form for quadratic objectives; otherwise the root of the derivative is bracketed. Where the objective is
     not known to be convex, the step is also made to lower it.
@@ -214,9 +219,9 @@ class LineSearch(Step):
 
     def begin(self, tracker: Tracker) -> Sizes:
         def sizes(move: Move) -> list[float]:
-            slope = -sum(map(math.prod, zip(move.tops, move.slopes, strict=True)))
-            t = move.probe.best_fraction(move.tops, slope)
-            return [t * top for top in move.tops]
+            top = min(move.tops)
+            fraction = move.probe.best_fraction([top] * len(move.tops), -top * sum(move.slopes))
+            return [fraction * top] * len(move.tops)
 
         return sizes
 

@@ -89,19 +89,28 @@ class Counted:
 
     def __init__(self, domain: Any) -> None:
         self.domain = domain
-        self.calls = 0
-        self.seconds = 0.0
+        self._tally = {"calls": 0, "seconds": 0.0}
+
+    @property
+    def calls(self) -> int:
+        return int(self._tally["calls"])
+
+    @property
+    def seconds(self) -> float:
+        return self._tally["seconds"]
 
     def argmin(self, direction: Any) -> Any:
         began = now()
         answer = self.domain.argmin(direction)
-        self.seconds += now() - began
-        self.calls += 1
+        self._tally["seconds"] += now() - began
+        self._tally["calls"] += 1
         return answer
 
     def for_one_block(self) -> Counted:
-        """Itself: calls of all blocks that share it are counted together."""
-        return self
+        """The calls of all blocks that share the domain are counted together."""
+        counted = Counted(self.domain.for_one_block() if hasattr(self.domain, "for_one_block") else self.domain)
+        counted._tally = self._tally
+        return counted
 
     def __getattr__(self, name: str) -> Any:
         if name == "domain":  # while it is being unpickled or copied

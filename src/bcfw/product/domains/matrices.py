@@ -142,7 +142,7 @@ class Spectraplex(Spectral):
 
 
 class NuclearBall(Spectral):
-    """Matrices whose singular values sum to at most ``radius``; argmin is ``-radius u v'``, u and v singular vectors."""
+    """Matrices whose singular values sum to at most ``radius``; argmin is ``-radius u v'`` of singular vectors."""
 
     def __init__(self, shape: Any, radius: float = 1.0, certify: bool = True) -> None:
         self.shape = read_shape("NuclearBall", shape)
