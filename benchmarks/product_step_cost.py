@@ -3,8 +3,8 @@
     python benchmarks/product_step_cost.py [--steps 20000]
 
 Least squares over m simplices of ten entries, ``f = 1/2 |sum_i A_i x_i - b|^2``: dense with 50 rows, and sparse, where
-every block reaches three rows of a product that grows with m. A step is timed inside a run, without certificates; what the
-oracle takes by itself is timed in the same process and subtracted. A block step should cost the same whatever m is:
+every block reaches three rows of a product that grows with m. A step is timed inside a run, without certificates; what
+the oracle takes by itself is timed in the same process and subtracted. A block step should cost the same whatever m is:
 read the ratio. Times are CPU seconds of one thread.
 """
 

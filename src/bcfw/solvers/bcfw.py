@@ -43,7 +43,8 @@ class BCFW(Solver):
     ----------
     sampling : "permuted", "uniform", "cyclic", "gap" or "max-gap"
         Each pass visits every block once in a new random order, n blocks drawn with replacement, all in order, n blocks
-        drawn in proportion to their last known gap (gaps-2016, Alg. 2), or n times the block of the largest one.
+        drawn in proportion to their last known gap (gaps-2016, Alg. 2), or n times the block of the largest one. A rule
+        of :mod:`bcfw.selection` that takes one block at a time means the same as its word.
     step : "fw", "pairwise", "away" or "best"
         - "fw": all mass of the block moves towards the oracle's corner;
         - "pairwise": mass moves from one active corner to the oracle's (gaps-2016, Alg. 3);
