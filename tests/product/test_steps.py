@@ -303,3 +303,23 @@ def test_wrong_steps():
     ):
         with pytest.raises(bcfw.OptionError, match=message):
             call()
+
+
+@pytest.mark.parametrize("convex", [None, True])
+@pytest.mark.parametrize("step", ["adaptive", "line-search"])
+@pytest.mark.parametrize(
+    ("offset", "dtype", "tol"), [(0.0, np.float64, 1e-11), (1e8, np.float64, 1e-6), (0.0, np.float32, 1e-4)]
+)
+def test_values_that_cannot_resolve_the_gain(offset, dtype, tol, convex, step):
+    """Near the optimum a step gains about the square of the gap; rounding of f must not stop it, nor what it adds to f."""
+    rng = np.random.default_rng(0)
+    A, b = rng.standard_normal((20, 12)).astype(dtype), rng.standard_normal(20).astype(dtype)
+
+    def residual(x):
+        return A @ np.concatenate(x).astype(dtype) - b
+
+    objective = Function(
+        lambda x: offset + 0.5 * np.sum(residual(x) ** 2), lambda x: np.split(A.T @ residual(x), 3), convex=convex
+    )
+    result = bcfw.minimize(objective, [Simplex(4)] * 3, direction="pairwise", step=step, tol=tol, max_iters=3000)
+    assert result.status == "converged"

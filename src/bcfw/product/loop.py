@@ -19,7 +19,7 @@ from bcfw.selection import Facts, Rule
 #: A gap below minus this, relative to the numbers it is a difference of, is not rounding: the oracle did not minimise.
 NEGATIVE_GAP = 1e-9
 
-#: All steps between two certificates together that promise less than this share of |f| gain nothing.
+#: All steps between two certificates together that promise less than this share of |f| gain nothing that can be seen.
 STALL = 1e-16
 
 
@@ -43,7 +43,7 @@ class IterationInfo(Info):
 
     @property
     def value(self) -> float:
-        """F at the latest certificate."""
+        """The objective at the latest certificate."""
         return self.latest["value"]
 
     @property
@@ -173,6 +173,7 @@ class Loop:
         self.best: Certificate | None = None
         self._promised = math.inf  # what the steps since the latest certificate promise to gain
         self._calls_then = list(self.lmo_calls)
+        self._gap_then = math.inf
         run.point = self.copy_point
 
     def copy_point(self) -> list[np.ndarray]:
@@ -254,17 +255,19 @@ class Loop:
         )
         if run.status is None and gap <= run.gap_target:
             run.status = "estimated"
-        self._check_stall(self.latest.value)
+        self._check_stall(self.latest)
 
-    def _check_stall(self, value: float) -> None:
-        """Every block was visited since the latest certificate, and nothing that can be resolved was to be gained."""
+    def _check_stall(self, latest: Certificate) -> None:
+        """Every block was visited since the certificate before, and neither value nor gap has become smaller."""
         visited = all(now > then for now, then in zip(self.lmo_calls, self._calls_then, strict=True))
         if not visited:
             return
-        if self._promised <= STALL * abs(value) and self.run.status is None:
+        nothing_gained = self._promised <= STALL * abs(latest.value) and latest.gap > 0.9 * self._gap_then
+        if nothing_gained and self.run.status is None:
             self.run.status = "stalled"
         self._promised = 0.0
         self._calls_then = list(self.lmo_calls)
+        self._gap_then = latest.gap
 
     def finish(self) -> Certificate:
         """The certificate of the point to return: the last one; if f is not convex, the one of the smallest gap."""

@@ -107,7 +107,7 @@ class OfProduct:
         return self._smoothness
 
     def value(self, x: Sequence[Any]) -> float:
-        """F at x, computed from nothing but x."""
+        """The function at x, computed from nothing but x."""
         return self._tracker_at(x).value()
 
     def gradient(self, x: Sequence[Any]) -> list[np.ndarray]:
@@ -161,52 +161,32 @@ class OfProduct:
         return parts
 
     def _find_smoothness(self) -> float:
-        """By default for ``phi'' = curvature I``: curvature times the largest squared singular value of A."""
-        wide = sum(matrix.shape[1] for matrix in self._matrices) >= self.n_rows
+        widths = [matrix.shape[1] for matrix in self._matrices]
 
         def image(v: np.ndarray) -> np.ndarray:
-            ends = np.cumsum([matrix.shape[1] for matrix in self._matrices])[:-1]
-            return sum(matrix.dot(part) for matrix, part in zip(self._matrices, np.split(v, ends), strict=True))
+            parts = np.split(v, np.cumsum(widths)[:-1])
+            return np.asarray(sum(matrix.dot(part) for matrix, part in zip(self._matrices, parts, strict=True)))
 
         def back(p: np.ndarray) -> np.ndarray:
             return np.concatenate([matrix.T.dot(p) for matrix in self._matrices])
 
-        if self._curvature is None:
-            width = sum(matrix.shape[1] for matrix in self._matrices)
-            return spectral_norm(lambda v: back(self._second_derivative(image(v))), width)
-        if wide:
-            return self._curvature * spectral_norm(lambda p: image(back(p)), self.n_rows)
-        return self._curvature * spectral_norm(lambda v: back(image(v)), sum(m.shape[1] for m in self._matrices))
-
-    #: A bound of the eigenvalues of phi''; None where :meth:`_second_derivative` is to be used.
-    _curvature: float | None = 1.0
-
-    def _second_derivative(self, p: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+        curvature = self.outer.curvature
+        if curvature is not None and self.n_rows < sum(widths):  # A A' has the eigenvalues of A' A
+            return curvature * spectral_norm(lambda p: image(back(p)), self.n_rows)
+        return spectral_norm(lambda v: back(self.outer.hessian(image(v))), sum(widths))
 
     def block_constants(self, pieces: list[tuple[Any, Any, Any]]) -> Sequence[float]:
         """Lipschitz constants of one block's gradient in that block, computed when they are first asked for."""
-        return BlockConstants(self, pieces)
-
-    def block_constant(self, rows: Any, matrix: Any, transposed: Any) -> float:
-        """One of them."""
-        if self._curvature is not None:
-            return self._curvature * spectral_norm(lambda v: transposed.dot(matrix.dot(v)), matrix.shape[1])
-
-        def second(v: np.ndarray) -> np.ndarray:
-            p = np.zeros(self.n_rows)
-            p[rows] = matrix.dot(v)
-            return np.asarray(transposed.dot(self._second_derivative(p)[rows]))
-
-        return spectral_norm(second, matrix.shape[1])
+        return BlockConstants(self.outer, pieces, self.n_rows)
 
 
 class BlockConstants(Sequence[float]):
-    """One constant per block, each computed once, on demand."""
+    """Largest eigenvalues, by size, of ``A_i' phi'' A_i``, one per block, each computed once, on demand."""
 
-    def __init__(self, objective: OfProduct, pieces: list[tuple[Any, Any, Any]]) -> None:
-        self.objective = objective
+    def __init__(self, outer: Outer, pieces: list[tuple[Any, Any, Any]], n_rows: int) -> None:
+        self.outer = outer
         self.pieces = pieces
+        self.n_rows = n_rows
         self._known: list[float | None] = [None] * len(pieces)
 
     def __len__(self) -> int:
@@ -214,8 +194,19 @@ class BlockConstants(Sequence[float]):
 
     def __getitem__(self, i: Any) -> Any:
         if self._known[i] is None:
-            self._known[i] = self.objective.block_constant(*self.pieces[i])
+            self._known[i] = self._find(*self.pieces[i])
         return self._known[i]
+
+    def _find(self, rows: Any, matrix: Any, transposed: Any) -> float:
+        if self.outer.curvature is not None:
+            return self.outer.curvature * spectral_norm(lambda v: transposed.dot(matrix.dot(v)), matrix.shape[1])
+
+        def second_derivative(v: np.ndarray) -> np.ndarray:
+            p = np.zeros(self.n_rows)
+            p[rows] = matrix.dot(v)
+            return np.asarray(transposed.dot(self.outer.hessian(p)[rows]))
+
+        return spectral_norm(second_derivative, matrix.shape[1])
 
 
 # --- the three that are ready -------------------------------------------------------------------------------------
@@ -262,8 +253,6 @@ class Quadratic(OfProduct):
     [array([0., 0.]), array([0.33333333])]
     """
 
-    _curvature = None
-
     def __init__(self, A: Any = None, H: Any = None, c: Any = None) -> None:
         if A is None and H is None:
             raise OptionError("Quadratic: give A, H or both")
@@ -273,14 +262,9 @@ class Quadratic(OfProduct):
             A = identity(read_matrix("Quadratic: H", H).shape[0], format="csc")
         super().__init__(A, c)
         if H is None:
-            self._curvature = 1.0
             self.outer = HalfSquare(np.zeros(self.n_rows))
         else:
             self.outer = QuadraticForm(read_symmetric("Quadratic: H", H, self.n_rows))
-
-    def _second_derivative(self, p: np.ndarray) -> np.ndarray:
-        assert isinstance(self.outer, QuadraticForm)
-        return np.asarray(self.outer.H.dot(p))
 
 
 class Logistic(OfProduct):
@@ -297,7 +281,6 @@ class Logistic(OfProduct):
         labels = read_vector("Logistic", "y", y, self.n_rows)
         if not np.isin(labels, (-1.0, 1.0)).all():
             raise InputError("Logistic: y must hold -1 and 1 only")
-        self._curvature = 0.25 / self.n_rows
         self.outer = MeanLogistic(labels)
 
 
@@ -309,6 +292,7 @@ class HalfSquare:
 
     quadratic = True
     convex = True
+    curvature: float | None = 1.0
 
     def __init__(self, b: np.ndarray) -> None:
         self.b = b
@@ -319,6 +303,9 @@ class HalfSquare:
 
     def gradient(self, p: np.ndarray) -> np.ndarray:
         return np.asarray(p - self.b)
+
+    def hessian(self, p: np.ndarray) -> np.ndarray:
+        return p
 
     def gradient_after(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> tuple[Any, np.ndarray]:
         return rows, r[rows] + q
@@ -331,6 +318,7 @@ class QuadraticForm:
     """``phi(p) = 1/2 <p, H p>``."""
 
     quadratic = True
+    curvature: float | None = None
 
     def __init__(self, H: Any) -> None:
         self.H = H
@@ -340,6 +328,9 @@ class QuadraticForm:
         return 0.5 * float(p.dot(self.H.dot(p)))
 
     def gradient(self, p: np.ndarray) -> np.ndarray:
+        return self.hessian(p)
+
+    def hessian(self, p: np.ndarray) -> np.ndarray:
         return np.asarray(self.H.dot(p))
 
     def gradient_after(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -356,7 +347,11 @@ class MeanLogistic:
     convex = True
 
     def __init__(self, y: np.ndarray) -> None:
+        from scipy.special import expit
+
         self.y = y
+        self.curvature: float | None = 0.25 / len(y)
+        self._expit = expit
 
     def value(self, p: np.ndarray) -> float:
         return float(np.logaddexp(0.0, -self.y * p).mean())
@@ -365,9 +360,11 @@ class MeanLogistic:
         return self._gradient(self.y, p)
 
     def _gradient(self, y: np.ndarray, p: np.ndarray) -> np.ndarray:
-        from scipy.special import expit
+        return np.asarray(y * self._expit(-y * p) / -len(self.y))
 
-        return np.asarray(y * expit(-y * p) / -len(self.y))
+    def hessian(self, p: np.ndarray) -> np.ndarray:
+        assert self.curvature is not None
+        return self.curvature * p
 
     def gradient_after(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> tuple[Any, np.ndarray]:
         return rows, self._gradient(self.y[rows], p[rows] + q)
@@ -376,9 +373,7 @@ class MeanLogistic:
         before, change = -self.y[rows] * p[rows], -self.y[rows] * q
         slopes = r[rows] * q * len(self.y)
         if np.abs(change).max(initial=0.0) < 1.0:  # log(1 + e^(a+b)) - log(1 + e^a) without cancelling the constants
-            from scipy.special import expit
-
-            rises = np.log1p(expit(before) * np.expm1(change))
+            rises = np.log1p(self._expit(before) * np.expm1(change))
         else:
             rises = np.logaddexp(0.0, before + change) - np.logaddexp(0.0, before)
         return float((rises - slopes).sum()) / len(self.y)

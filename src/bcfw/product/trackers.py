@@ -21,8 +21,8 @@ import numpy as np
 
 from bcfw.errors import InputError
 
-#: Relative error that is granted to a user's value of f.
-VALUE_ROUNDING = 64 * float(np.finfo(np.float64).eps)
+#: Relative error that is granted to a user's value of f, in units of the last place of its type.
+VALUE_ROUNDING = 64.0
 
 #: A step on a function that is not convex must gain at least this share of what its slope promises.
 SUFFICIENT_GAIN = 1e-4
@@ -70,7 +70,7 @@ class Tracker(Protocol):
     def block_smoothness(self) -> Sequence[float] | None: ...
 
     def value(self) -> float:
-        """F at the current point."""
+        """The objective at the current point."""
 
     def block_gradient(self, i: int) -> np.ndarray:
         """Gradient of one block, flat."""
@@ -121,6 +121,7 @@ class FunctionTracker:
         self.smoothness = function.smoothness
         self.block_smoothness = function.block_smoothness
         self.whole_gradients = function.block_gradient is None
+        self.value_eps = float(np.finfo(np.float64).eps)
         self.forget()
 
     def forget(self) -> None:
@@ -135,6 +136,8 @@ class FunctionTracker:
                 self.known_value = float(value)
             except (TypeError, ValueError) as error:
                 raise InputError(f"the objective's value must be a number, got {value!r}") from error
+            if isinstance(value, np.floating):  # float32 is less accurate
+                self.value_eps = float(np.finfo(value.dtype).eps)
             if not np.isfinite(self.known_value):
                 raise InputError(f"the objective's value is {self.known_value} at a feasible point; it must be finite")
         return self.known_value
@@ -204,7 +207,7 @@ class FunctionProbe:
 
     def rounding(self) -> float:
         assert self._value is not None
-        return VALUE_ROUNDING * (abs(self._value) + abs(self.tracker.value()))
+        return VALUE_ROUNDING * self.tracker.value_eps * (abs(self._value) + abs(self.tracker.value()))
 
     def gradient_change(self, gammas: list[float]) -> tuple[float, float]:
         if self._tried is None:
@@ -242,13 +245,18 @@ class Outer(Protocol):
     ``rows`` tells which entries of the product p a change q concerns: a slice of all, or their indices.
     """
 
-    #: Whether phi is quadratic: :meth:`bregman` is then exact, and even in q.
+    #: Whether phi is quadratic: :meth:`bregman` is then half the curvature along q.
     quadratic: bool
     convex: bool
+    #: c, where phi'' is at most ``c I``; None where :meth:`hessian` is no multiple of the identity.
+    curvature: float | None
 
     def value(self, p: np.ndarray) -> float: ...
 
     def gradient(self, p: np.ndarray) -> np.ndarray: ...
+
+    def hessian(self, p: np.ndarray) -> np.ndarray:
+        """Multiply by phi'', or by an upper bound of it where it is not constant."""
 
     def gradient_after(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> tuple[Any, np.ndarray]:
         """The rows of the gradient r that change with ``p[rows] += q``, and their new values."""
