@@ -115,6 +115,14 @@ def test_every_model_estimator_and_solver_has_a_place():
         assert f'| `"{name}"` | `{solver.__name__}()` |' in solvers
 
 
+def test_every_domain_rule_step_and_objective_has_a_place():
+    page = (ROOT / "docs" / "minimize.md").read_text(encoding="utf-8")
+    names = [*bcfw.domains.__all__, *bcfw.steps.__all__, *bcfw.objectives.__all__]
+    rules = [name for name, one in vars(bcfw.selection).items() if isinstance(one, type) and "window" in vars(one)]
+    for name in {*names, *rules} - {"Domain", "Rule"}:
+        assert f"`{name}(" in page or f"`bcfw.objectives.{name}(" in page, f"minimize.md does not mention {name}"
+
+
 def read_citation() -> dict[str, str]:
     """The top-level entries of CITATION.cff: parsed, if a YAML parser is installed, else by their lines."""
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")

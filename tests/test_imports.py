@@ -29,6 +29,9 @@ ORDER = [
     "dual",
     "solvers",
     "product",
+    "domains",
+    "objectives",
+    "steps",
     "result",
     "path",
     "training",
@@ -51,13 +54,14 @@ NARROW = {
     "kernels": BASE,
     "inputs": BASE,
     "run": {"errors"},
-    "selection": {"records", "kernels"},
+    "selection": {"errors", "options", "records", "kernels"},
     "progress": {"errors", "kernels", "run"},
     "passes": {"errors", "records", "kernels"},
     "models": BASE | {"kernels", "inputs", "passes"},
     "dual": BASE | {"inputs", "passes", "models"},
     "solvers": BASE | {"inputs", "run", "selection", "passes", "models", "dual"},
     "product": BASE | {"kernels", "inputs", "run", "selection", "progress"},
+    **{face: {"product"} for face in ("domains", "objectives", "steps")},
     "path": BASE | {"inputs", "run", "progress", "dual", "solvers", "result"},
     "datasets": BASE | {"inputs", "formats"},
 }
@@ -148,6 +152,11 @@ def test_a_run_knows_nothing_of_models():
 def test_training_loads_no_estimators():
     code = "import bcfw, numpy as np; bcfw.train(bcfw.models.Multiclass(), np.eye(2), [0, 1], lam=1.0)"
     assert not loaded_after(code) & {"sklearn", "matplotlib", "rich", "click"}
+
+
+def test_minimize_loads_no_compiler():
+    code = "import bcfw; bcfw.minimize((lambda x: 0.0, lambda x: [0 * x[0]]), [bcfw.domains.Simplex(2)])"
+    assert not loaded_after(code) & {"numba", "sklearn", "scipy", "matplotlib", "rich", "click"}
 
 
 def test_importing_bcfw_does_not_import_scikit_learn():

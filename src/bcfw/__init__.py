@@ -13,7 +13,9 @@ __version__ = "0.1.0"
 #: Where each public name lives.
 _HOMES = {
     "train": "bcfw.training",
+    "minimize": "bcfw.product",
     "Result": "bcfw.result",
+    "MinimizeResult": "bcfw.product",
     "Progress": "bcfw.progress",
     "Model": "bcfw.models",
     "CompiledModel": "bcfw.models",
@@ -25,7 +27,7 @@ _HOMES = {
         ("BcfwError", "ConvergenceWarning", "InputError", "ModelError", "OptionError", "OracleError"), "bcfw.errors"
     ),
 }
-_MODULES = ("datasets", "estimators", "models", "solvers")
+_MODULES = ("datasets", "domains", "estimators", "models", "objectives", "selection", "solvers", "steps")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

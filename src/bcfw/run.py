@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.errors import ConvergenceWarning
+from bcfw.errors import ConvergenceWarning, OptionError
 
 
 def now() -> float:
@@ -60,6 +60,14 @@ class Info:
 
 
 Callback = Callable[[Any], Any]
+
+
+def check_callbacks(callbacks: Any) -> None:
+    """Raise unless it is a sequence of callables."""
+    if callable(callbacks):
+        raise OptionError("callbacks must be a sequence of callables; wrap the one you gave in a list")
+    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
+        raise OptionError(f"callbacks must be a sequence of callables, got {callbacks!r}")
 
 
 @contextlib.contextmanager
@@ -191,6 +199,8 @@ class Run:
     def after(self, done: float) -> None:
         """After a pass or an iteration: save if it is time, and call the callbacks."""
         self.save_if_due()
+        if not self.callbacks:
+            return
         info = self.info(
             unit=self.unit,
             done=done,

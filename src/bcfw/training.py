@@ -21,7 +21,7 @@ from bcfw.models.model import require_model
 from bcfw.options import Count, NonNegative, Positive
 from bcfw.progress import progress_callbacks
 from bcfw.result import Result, make_result, partial_result
-from bcfw.run import Callback, announced
+from bcfw.run import Callback, announced, check_callbacks
 from bcfw.solvers import Solver, find_solver
 from bcfw.solvers.auto import has_large_features
 from bcfw.solvers.base import require_match
@@ -181,10 +181,7 @@ def check_arguments(model: Any, y: Any, callbacks: Any, seed: Any) -> None:
     require_model(model)
     if y is None:
         raise InputError("y is None; training needs an output for every input")
-    if callable(callbacks):
-        raise OptionError("callbacks must be a sequence of callables; wrap the one you gave in a list")
-    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
-        raise OptionError(f"callbacks must be a sequence of callables, got {callbacks!r}")
+    check_callbacks(callbacks)
     Count(0, least=0).check("", "seed", seed)
 
 

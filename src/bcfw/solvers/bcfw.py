@@ -25,7 +25,7 @@ from bcfw.records import (
     WORST,
     StorePlan,
 )
-from bcfw.selection import SAMPLINGS
+from bcfw.selection import SAMPLINGS, SamplingChoice
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.run import SolverRun
@@ -43,7 +43,8 @@ class BCFW(Solver):
     ----------
     sampling : "permuted", "uniform", "cyclic", "gap" or "max-gap"
         Each pass visits every block once in a new random order, n blocks drawn with replacement, all in order, n blocks
-        drawn in proportion to their last known gap (gaps-2016, Alg. 2), or n times the block of the largest one.
+        drawn in proportion to their last known gap (gaps-2016, Alg. 2), or n times the block of the largest one. A rule
+        of :mod:`bcfw.selection` that takes one block at a time means the same as its word.
     step : "fw", "pairwise", "away" or "best"
         - "fw": all mass of the block moves towards the oracle's corner;
         - "pairwise": mass moves from one active corner to the oracle's (gaps-2016, Alg. 3);
@@ -74,7 +75,7 @@ class BCFW(Solver):
     BCFW(sampling='gap', step='pairwise', cache='gap')
     """
 
-    sampling: Any = Choice(*SAMPLINGS)
+    sampling: Any = SamplingChoice(*SAMPLINGS)
     step: Any = Choice(*STEP_KINDS)
     away_corner: Any = Choice(*AWAY_CORNERS)
     step_size: Any = Choice(*STEP_SIZES)

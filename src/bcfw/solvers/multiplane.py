@@ -13,7 +13,7 @@ from bcfw.errors import OptionError
 from bcfw.options import Choice, Count, CountOr, Flag, NonNegative, Positive
 from bcfw.passes.store_visits import pairwise_pass
 from bcfw.records import FW, ORACLE, PAIRWISE, STORE_ONLY, WORST, StorePlan
-from bcfw.selection import SAMPLINGS
+from bcfw.selection import SAMPLINGS, SamplingChoice
 from bcfw.solvers.acceleration import Acceleration, FeatureAcceleration
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.pass_runner import PassRunner
@@ -67,7 +67,7 @@ class MultiPlane(Solver):
     passes: Any = CountOr("auto")
     clock: Any = Choice("wall", "count")
     store_cost: Any = Positive(0.2)
-    sampling: Any = Choice(*SAMPLINGS)
+    sampling: Any = SamplingChoice(*SAMPLINGS)
     inactive: Any = Count(10)
     max_labelings: Any = Count(50)
     acceleration: Any = NonNegative(0.0, or_word="features")

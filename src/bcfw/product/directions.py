@@ -1,0 +1,172 @@
+"""Where a block may go: towards the oracle's vertex, away from one that was used before, or from one to another.
+
+Every direction d comes with the speed ``-<g, d>`` at which f falls, and with the largest size of a step. For all but
+"fw" a block is kept as a convex combination of *atoms*, the vertices that steps have led to (and the start).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+#: Atoms of less mass than this are forgotten.
+LEAST_MASS = 1e-15
+
+
+class Choice(NamedTuple):
+    """A direction of one block, and what :meth:`settle` needs to know about it."""
+
+    direction: np.ndarray
+    slope: float
+    top: float
+    toward: np.ndarray | None  # the vertex that gains mass; None: all atoms do
+    source: int  # the atom that loses mass; -1: all atoms do
+
+
+class TowardVertex:
+    """Plain Frank-Wolfe: ``d = v - x``, no atoms."""
+
+    def __init__(self, x: list[np.ndarray]) -> None:
+        self.x = x
+
+    def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> Choice:
+        """Direction of block i; ``towards`` is ``v - x`` and ``gap`` is ``<g, x - v>``."""
+        return Choice(towards, gap, 1.0, vertex, -1)
+
+    def settle(self, i: int, choice: Choice, gamma: float) -> None:
+        """After a step: the vertex itself, without rounding, where all of the way was gone."""
+        if gamma == 1.0:
+            assert choice.toward is not None
+            self.x[i][:] = choice.toward
+
+
+class WithAtoms(TowardVertex):
+    """Directions between atoms; ``x_i = sum_a mass_a atom_a`` holds after every step."""
+
+    def __init__(self, x: list[np.ndarray]) -> None:
+        super().__init__(x)
+        self.atoms = [Atoms(block) for block in x]
+
+    def settle(self, i: int, choice: Choice, gamma: float) -> None:
+        atoms = self.atoms[i]
+        atoms.step(choice, gamma)
+        self.x[i][:] = atoms.point()
+
+
+class Away(WithAtoms):
+    """Towards the vertex, or away from the worst atom where that falls faster (gaps-2016, Alg. 4)."""
+
+    def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> Choice:
+        atoms = self.atoms[i]
+        worst = int(atoms.values(gradient).argmax())
+        direction = self.x[i] - atoms.points[worst]
+        slope, mass = -float(gradient.dot(direction)), float(atoms.mass[worst])
+        if gap >= slope or atoms.count == 1:
+            return Choice(towards, gap, 1.0, vertex, -1)
+        return Choice(direction, slope, mass / (1.0 - mass), None, worst)
+
+
+class Pairwise(WithAtoms):
+    """From the worst atom to the vertex (gaps-2016, Alg. 3)."""
+
+    def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> Choice:
+        atoms = self.atoms[i]
+        worst = int(atoms.values(gradient).argmax())
+        direction = vertex - atoms.points[worst]
+        return Choice(direction, -float(gradient.dot(direction)), float(atoms.mass[worst]), vertex, worst)
+
+
+class Blended(WithAtoms):
+    """From the worst to the best atom where that falls faster than going towards the vertex, which then adds no atom.
+
+    Blended pairwise conditional gradients: K. Tsuji, K. Tanaka, S. Pokutta, ICML 2022.
+    """
+
+    def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> Choice:
+        atoms = self.atoms[i]
+        values = atoms.values(gradient)
+        worst, best = int(values.argmax()), int(values.argmin())
+        if values[worst] - values[best] < gap or worst == best:
+            return Choice(towards, gap, 1.0, vertex, -1)
+        target = atoms.points[best].copy()
+        direction = target - atoms.points[worst]
+        return Choice(direction, -float(gradient.dot(direction)), float(atoms.mass[worst]), target, worst)
+
+
+class Atoms:
+    """A convex combination of points.
+
+    Attributes
+    ----------
+    points : (room, n) the atoms; the first ``count`` rows are used
+    mass : (room,) their masses, positive, which sum to one
+    """
+
+    def __init__(self, x: np.ndarray) -> None:
+        self.points = np.array(x[None, :])
+        self.mass = np.ones(1)
+        self.count = 1
+        self._places: dict[bytes, int] = {_key(x): 0}
+
+    def values(self, gradient: np.ndarray) -> np.ndarray:
+        """``<g, a>`` of all atoms."""
+        return np.asarray(self.points[: self.count].dot(gradient))
+
+    def point(self) -> np.ndarray:
+        """Their convex combination."""
+        return np.asarray(self.mass[: self.count].dot(self.points[: self.count]))
+
+    def step(self, choice: Choice, gamma: float) -> None:
+        """Move mass as the choice says."""
+        if choice.source < 0:
+            self.mass[: self.count] *= 1.0 - gamma
+        elif choice.toward is None:
+            self.mass[: self.count] *= 1.0 + gamma
+            self.mass[choice.source] -= gamma
+        else:
+            self.mass[choice.source] -= gamma
+        if choice.source >= 0 and gamma >= choice.top:
+            self.mass[choice.source] = 0.0
+        if choice.toward is not None:
+            self._add(choice.toward, gamma)
+        for place in np.flatnonzero(self.mass[: self.count] < LEAST_MASS)[::-1].tolist():
+            self._drop(place)
+        self.mass[: self.count] /= self.mass[: self.count].sum()
+
+    def _add(self, point: np.ndarray, mass: float) -> None:
+        place = self._places.setdefault(_key(point), self.count)
+        if place < self.count:
+            self.mass[place] += mass
+            return
+        if self.count == len(self.mass):
+            self.points = np.concatenate([self.points, np.empty_like(self.points)])
+            self.mass = np.concatenate([self.mass, np.zeros(len(self.mass))])
+        self.points[place] = point
+        self.mass[place] = mass
+        self.count += 1
+
+    def _drop(self, place: int) -> None:
+        """The last atom takes its place."""
+        last = self.count - 1
+        del self._places[_key(self.points[place])]
+        if place != last:
+            self.points[place] = self.points[last]
+            self.mass[place] = self.mass[last]
+            self._places[_key(self.points[place])] = place
+        self.mass[last] = 0.0
+        self.count = last
+
+
+def _key(point: np.ndarray) -> bytes:
+    """Equal points have equal keys (0 and -0 are equal)."""
+    return (point + 0.0).tobytes()
+
+
+#: The words of the option.
+DIRECTIONS: dict[str, type[TowardVertex]] = {
+    "fw": TowardVertex,
+    "away": Away,
+    "pairwise": Pairwise,
+    "blended": Blended,
+}

@@ -1,0 +1,20 @@
+"""Sets with a linear minimisation oracle, the blocks of :func:`bcfw.minimize`."""
+
+from bcfw.product.domains.base import Counted, Domain
+from bcfw.product.domains.matrices import Birkhoff, NuclearBall, Spectraplex
+from bcfw.product.domains.vectors import Box, Hull, KSparse, L1Ball, L2Ball, LinfBall, Simplex
+
+__all__ = [
+    "Birkhoff",
+    "Box",
+    "Counted",
+    "Domain",
+    "Hull",
+    "KSparse",
+    "L1Ball",
+    "L2Ball",
+    "LinfBall",
+    "NuclearBall",
+    "Simplex",
+    "Spectraplex",
+]

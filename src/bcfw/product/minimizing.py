@@ -1,0 +1,246 @@
+"""``bcfw.minimize``: a smooth function over a product of sets that have a linear minimisation oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bcfw.errors import InputError, OptionError, nearest
+from bcfw.options import Count, NonNegative, Positive
+from bcfw.product.directions import DIRECTIONS
+from bcfw.product.loop import Certificate, IterationInfo, Loop, Oracle
+from bcfw.product.objectives import find_objective
+from bcfw.product.steps import OpenLoop, find_step
+from bcfw.progress import progress_callbacks
+from bcfw.run import Callback, Run, announced, check_callbacks
+from bcfw.selection import Facts, find_rule
+
+#: Passes over the blocks between certificates, by default.
+PASSES_PER_CERTIFICATE = 10
+
+
+@dataclass
+class MinimizeResult:
+    """What :func:`bcfw.minimize` returns.
+
+    Attributes
+    ----------
+    x : list of arrays, one per block
+        The last point; of an objective that is declared not convex, the one of the smallest gap that was computed.
+    value : float
+        f(x).
+    gap : float
+        The full Frank-Wolfe gap ``sum_i max_{v in C_i} <grad_i f(x), x_i - v>``, computed at x. For convex f it bounds
+        ``f(x) - min f``; for every f it is zero at stationary points only.
+    block_gaps : (m,) array
+        Its summands.
+    certified : bool
+        Whether ``gap`` is proven to be that, or an upper bound. False if the oracle of a block is declared not exact
+        and gives no lower bound.
+    status : str
+        "converged" (gap <= tol), "estimated" (the same, but not certified), "max_iters", "max_seconds", "stopped" (by a
+        callback), "interrupted" (Ctrl-C) or "stalled" (steps no longer gain anything in floating point).
+    n_iters : int
+    lmo_calls : (m,) array
+        Calls of each block's oracle for steps.
+    certificate_calls : int
+        Calls for certificates, of all blocks together.
+    seconds : float
+    history : dict of arrays
+        iters, seconds, value, gap, lmo_calls, certificate_calls: one row at the start, one per certificate, one at
+        exit.
+    """
+
+    x: list[np.ndarray] = field(repr=False)
+    value: float
+    gap: float
+    block_gaps: np.ndarray = field(repr=False)
+    certified: bool
+    status: str
+    n_iters: int
+    lmo_calls: np.ndarray = field(repr=False)
+    certificate_calls: int
+    seconds: float
+    history: dict[str, np.ndarray] = field(repr=False)
+
+    def summary(self) -> str:
+        """One line on the run."""
+        proof = "certified" if self.certified else "not certified"
+        return (
+            f"{self.status} after {self.n_iters} iterations and {self.seconds:.2f} s: value {self.value:.6g}, "
+            f"gap {self.gap:.3g} ({proof})"
+        )
+
+
+def minimize(
+    objective: Any,
+    domains: Sequence[Any],
+    x0: Sequence[Any] | None = None,
+    selection: Any = "permuted",
+    step: Any = "adaptive",
+    direction: str = "fw",
+    tol: float = 1e-6,
+    max_iters: float = 10_000,
+    max_seconds: float | None = None,
+    gap_every: int | None = None,
+    callbacks: Sequence[Callback] = (),
+    seed: int = 0,
+    verbose: int = 0,
+) -> MinimizeResult:
+    """Minimise a smooth function over a product of sets, by block-iterative Frank-Wolfe.
+
+    Solves ``min f(x_1, ..., x_m)`` with every x_i in a compact convex set C_i over which linear functions are easily
+    minimised (flexible-blocks-2026). An iteration chooses some blocks, asks each of their oracles for the vertex
+    ``v_i = argmin_{v in C_i} <grad_i f(x), v>``, and moves them towards it. x is a list with one array per block.
+
+    Parameters
+    ----------
+    objective : (f, grad), or an object
+        Two functions of x, the second of which returns a list of arrays; or an object with ``value(x)``,
+        ``gradient(x)`` and, if it has them, ``block_gradient(x, i)``, ``smoothness`` (a number), ``block_smoothness``
+        (m numbers) and ``convex`` (False for a function that is not); or one of ``bcfw.objectives``, whose steps cost
+        one block instead of all.
+    domains : list of m sets
+        Of ``bcfw.domains``, or any objects with ``argmin(direction)`` that returns an array.
+    x0 : list of m arrays, or None
+        A feasible start; None, or None for a block: the domain's ``start()``, or ``argmin`` of zeros if it has a
+        ``shape``.
+    selection : str, rule or function
+        Which blocks come next: "permuted", "full", "cyclic", "uniform", "gap", "greedy", a rule of ``bcfw.selection``,
+        or a function ``choose(t, rng, gaps)`` that returns one or more indices.
+    step : str or rule
+        How far: "adaptive", "short" (needs ``smoothness``), "line-search", "open-loop", or one of ``bcfw.steps`` with
+        options.
+    direction : "fw", "away", "pairwise" or "blended"
+        Where to: all but "fw" keep the vertices that a block is a mixture of, converge much faster where the solution
+        lies in a face of a polytope, and need memory for these vertices.
+    tol : float
+        Stop when the full Frank-Wolfe gap is at most this, an absolute number; 0 is allowed.
+    max_iters, max_seconds : float
+        Limits; whichever comes first.
+    gap_every : int or None
+        Iterations between certificates, each of which asks all oracles. None: ten passes over the blocks.
+    callbacks : sequence of callables
+        Each is called with an info (``n_iters, seconds, x, value, gap``) after every iteration; True stops. See
+        :func:`bcfw.train` about ``start`` and ``finish``.
+    seed : int
+        Makes the run reproducible (but for ``bcfw.selection.CostAware``, which reads the clock).
+    verbose : int
+        0 quiet, 1 a live display, 2 plain lines.
+
+    Returns
+    -------
+    MinimizeResult
+
+    Examples
+    --------
+    The point of a simplex that is nearest to a given one:
+
+    >>> import numpy as np, bcfw
+    >>> target = np.array([0.9, 0.4, -0.2])
+    >>> f = lambda x: 0.5 * ((x[0] - target) ** 2).sum()
+    >>> grad = lambda x: [x[0] - target]
+    >>> result = bcfw.minimize((f, grad), [bcfw.domains.Simplex(3)], direction="pairwise")
+    >>> result.status, result.x[0].round(6)
+    ('converged', array([0.75, 0.25, 0.  ]))
+    """
+    rule, sizes = find_rule(selection), find_step(step)
+    check_options(direction, sizes, tol, max_iters, max_seconds, gap_every, seed)
+    check_callbacks(callbacks)
+    wanted = find_objective(objective)
+    everyone = (*callbacks, *progress_callbacks(verbose))
+    with announced(everyone) as ended:
+        blocks = read_domains(domains)
+        x, shapes = read_start(blocks, x0)
+        tracker = wanted.track(x, shapes)
+        facts = Facts(len(x), np.random.default_rng(seed), np.full(len(x), np.inf), np.full(len(x), np.inf))
+        oracle = Oracle(blocks, x, shapes, facts.seconds if rule.timed else None)
+        run = Run(tol, max_iters, max_seconds=max_seconds, callbacks=everyone, unit="iters", info=IterationInfo)
+        loop = Loop(tracker, oracle, DIRECTIONS[direction](x), sizes.begin(tracker), facts, run)
+        every = PASSES_PER_CERTIFICATE * rule.per_pass(len(x)) if gap_every is None else int(gap_every)
+        with run.interrupt:
+            certificate = loop.solve(rule, every)
+        result = make_result(certificate, loop, run)
+        ended(result)
+    run.warn_unless_converged(result.gap)
+    return result
+
+
+def make_result(certificate: Certificate, loop: Loop, run: Run) -> MinimizeResult:
+    return MinimizeResult(
+        x=certificate.x,
+        value=certificate.value,
+        gap=certificate.gap,
+        block_gaps=certificate.block_gaps,
+        certified=certificate.proven,
+        status=run.status or "max_iters",
+        n_iters=loop.n_iters,
+        lmo_calls=np.array(loop.lmo_calls),
+        certificate_calls=loop.certificate_calls,
+        seconds=run.seconds,
+        history=run.history(),
+    )
+
+
+def check_options(
+    direction: Any, step: Any, tol: Any, max_iters: Any, max_seconds: Any, gap_every: Any, seed: Any
+) -> None:
+    """Each with its own error."""
+    if not isinstance(direction, str) or direction not in DIRECTIONS:
+        raise OptionError(f"direction {direction!r} is unknown; {nearest(str(direction), DIRECTIONS)}")
+    if direction != "fw" and isinstance(step, OpenLoop):
+        raise OptionError(f"step='open-loop' does not go with direction={direction!r}; use direction='fw'")
+    NonNegative(1e-6, finite=False).check("", "tol", tol)
+    NonNegative(10_000, finite=False).check("", "max_iters", max_iters)
+    Positive(None, finite=False, or_none=True).check("", "max_seconds", max_seconds)
+    if gap_every is not None:
+        Count(1).check("", "gap_every", gap_every)
+    Count(0, least=0).check("", "seed", seed)
+
+
+def read_domains(domains: Any) -> list[Any]:
+    """One domain per block, each with a memory of its own."""
+    if isinstance(domains, str | bytes) or not isinstance(domains, Sequence) or len(domains) == 0:
+        raise OptionError("domains must be a list with one set per block; put a single one into a list")
+    for i, domain in enumerate(domains):
+        if isinstance(domain, type):
+            raise OptionError(f"block {i}: the domain is the class {domain.__name__}; give an instance")
+        if not callable(getattr(domain, "argmin", None)):
+            raise OptionError(f"block {i}: the domain {domain!r} has no method argmin(direction)")
+    return [domain.for_one_block() if hasattr(domain, "for_one_block") else domain for domain in domains]
+
+
+def read_start(domains: list[Any], x0: Any) -> tuple[list[np.ndarray], list[tuple[int, ...]]]:
+    """The start as flat arrays of our own, and the shapes of the blocks."""
+    given = [None] * len(domains) if x0 is None else x0
+    if not isinstance(given, list | tuple | np.ndarray) or len(given) != len(domains):
+        raise InputError(f"x0 must be a list of {len(domains)} arrays, one per block")
+    points = [start_of_block(i, domain, point) for i, (domain, point) in enumerate(zip(domains, given, strict=True))]
+    return [point.ravel() for point in points], [point.shape for point in points]
+
+
+def start_of_block(i: int, domain: Any, given: Any) -> np.ndarray:
+    """A checked copy of the given point, or one that the domain offers."""
+    shape = getattr(domain, "shape", None)
+    if given is None:
+        if callable(getattr(domain, "start", None)):
+            given = domain.start()
+        elif shape is not None:
+            given = domain.argmin(np.zeros(shape))
+        else:
+            raise InputError(f"block {i}: its domain has neither start() nor a shape; give x0[{i}]")
+    try:
+        point = np.array(given, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InputError(f"block {i}: the start must be an array of real numbers ({error})") from error
+    if shape is not None and point.shape != tuple(np.atleast_1d(shape)):
+        raise InputError(f"block {i}: the start has shape {point.shape}, its domain {tuple(np.atleast_1d(shape))}")
+    if not np.isfinite(point).all():
+        raise InputError(f"block {i}: the start holds nan or infinite numbers")
+    contains = getattr(domain, "contains", None)
+    if contains is not None and not contains(point):
+        raise InputError(f"block {i}: the start is not in its domain {domain!r}")
+    return point

@@ -1,0 +1,475 @@
+"""Objectives of :func:`bcfw.minimize`: users' functions, and functions of a product ``sum_i A_i x_i``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bcfw.errors import InputError, OptionError
+from bcfw.options import Flag, Positive
+from bcfw.product.trackers import FunctionTracker, Outer, ProductTracker, Tracker
+
+#: Up to this order, eigenvalues are computed by a dense solver.
+DENSE_ORDER = 256
+
+#: A sparse piece of a matrix that has at most so many entries, or so large a share of non-zeros, is kept dense.
+DENSE_ENTRIES, DENSE_SHARE = 4096, 0.25
+
+
+class Function:
+    """A differentiable function, by its value and gradient; what :func:`bcfw.minimize` makes of a pair ``(f, grad)``.
+
+    Every function takes x, a list with one array per block, which it must not change.
+
+    Parameters
+    ----------
+    value : function of x that returns a number
+    gradient : function of x that returns a list with one array per block, of the block's shape
+    block_gradient : function of x and i that returns the gradient of block i, or None
+        Where it is cheaper than the whole gradient, steps cost less.
+    smoothness : float or None
+        Lipschitz constant of the gradient (or a larger number); ``step="short"`` needs it.
+    block_smoothness : (m,) array or None
+        The same for changes of one block alone; used by short steps on one block at a time.
+    convex : bool or None
+        False: of all points whose gap was computed, the one of the smallest is returned. None: unknown.
+
+    Examples
+    --------
+    >>> import bcfw
+    >>> f = bcfw.objectives.Function(lambda x: -x[0] @ x[0], lambda x: [-2 * x[0]], smoothness=2.0, convex=False)
+    >>> bcfw.minimize(f, [bcfw.domains.Simplex(3)], x0=[[0.5, 0.3, 0.2]]).x
+    [array([1., 0., 0.])]
+    """
+
+    def __init__(
+        self,
+        value: Callable[[list[np.ndarray]], float],
+        gradient: Callable[[list[np.ndarray]], Sequence[Any]],
+        block_gradient: Callable[[list[np.ndarray], int], Any] | None = None,
+        smoothness: float | None = None,
+        block_smoothness: Any = None,
+        convex: bool | None = None,
+    ) -> None:
+        self.value = value
+        self.gradient = gradient
+        self.block_gradient = block_gradient
+        self.smoothness = Positive(None, or_none=True).check("objective", "smoothness", smoothness)
+        self.block_smoothness = block_smoothness
+        self.convex = None if convex is None else bool(Flag(True).check("objective", "convex", convex))
+
+    def track(self, x: list[np.ndarray], shapes: list[tuple[int, ...]]) -> Tracker:
+        """The function at a point that moves."""
+        if self.block_smoothness is not None:
+            constants = np.asarray(self.block_smoothness, dtype=np.float64)
+            if constants.shape != (len(x),) or not (constants > 0.0).all():
+                raise InputError(f"objective: block_smoothness must be {len(x)} positive numbers, one per block")
+        return FunctionTracker(self, x, shapes)
+
+
+class OfProduct:
+    """``f(x) = phi(sum_i A_i x_i) + sum_i <c_i, x_i>``; the product is kept up to date, so that a step costs a block.
+
+    ``A`` is a list with one matrix (k, n_i) per block, dense or scipy-sparse, or one matrix whose columns are shared
+    out to the blocks in their order; A_i acts on the entries of block i in C order.
+    """
+
+    outer: Outer
+
+    def __init__(self, A: Any, c: Any = None) -> None:
+        owner = type(self).__name__
+        if isinstance(A, list | tuple):
+            self._matrices = [read_matrix(f"{owner}: A[{i}]", matrix) for i, matrix in enumerate(A)]
+            heights = {matrix.shape[0] for matrix in self._matrices}
+            if len(heights) != 1:
+                raise InputError(f"{owner}: the matrices in A must have the same number of rows, got {sorted(heights)}")
+        else:
+            self._matrices = [read_matrix(f"{owner}: A", A)]
+        self._shared_out = not isinstance(A, list | tuple)
+        self.n_rows = int(self._matrices[0].shape[0])
+        self._c = c
+        self._pieces: tuple[list[int], list[tuple[Any, Any, Any]]] | None = None
+        self._smoothness: float | None = None
+
+    @property
+    def convex(self) -> bool:
+        """Whether phi is convex."""
+        return self.outer.convex
+
+    @property
+    def smoothness(self) -> float:
+        """Lipschitz constant of the gradient: the largest size of an eigenvalue of ``A' phi'' A``, or a bound of it."""
+        if self._smoothness is None:
+            self._smoothness = self._find_smoothness()
+        return self._smoothness
+
+    def value(self, x: Sequence[Any]) -> float:
+        """The function at x, computed from nothing but x."""
+        return self._tracker_at(x).value()
+
+    def gradient(self, x: Sequence[Any]) -> list[np.ndarray]:
+        """Its gradient, one array per block."""
+        flat = self._tracker_at(x).gradients()
+        return [one.reshape(np.shape(block)) for one, block in zip(flat, x, strict=True)]
+
+    def _tracker_at(self, x: Sequence[Any]) -> Tracker:
+        blocks = [np.asarray(block, dtype=np.float64) for block in x]
+        return self.track([block.ravel() for block in blocks], [block.shape for block in blocks])
+
+    def track(self, x: list[np.ndarray], shapes: list[tuple[int, ...]]) -> Tracker:
+        """The function at a point that moves."""
+        sizes = [len(block) for block in x]
+        if self._pieces is None or self._pieces[0] != sizes:
+            self._pieces = sizes, [as_piece(matrix) for matrix in self._split(sizes)]
+        return ProductTracker(self, self._pieces[1], self._linear(sizes), x, self.n_rows)
+
+    def _split(self, sizes: list[int]) -> list[Any]:
+        """One matrix per block."""
+        owner = type(self).__name__
+        if not self._shared_out:
+            widths = [matrix.shape[1] for matrix in self._matrices]
+            if len(widths) != len(sizes):
+                raise InputError(f"{owner}: A has {len(widths)} matrices, but there are {len(sizes)} blocks")
+            for i, (width, size) in enumerate(zip(widths, sizes, strict=True)):
+                if width != size:
+                    raise InputError(f"{owner}: A[{i}] has {width} columns, but block {i} has {size} entries")
+            return self._matrices
+        (matrix,) = self._matrices
+        if matrix.shape[1] != sum(sizes):
+            raise InputError(f"{owner}: A has {matrix.shape[1]} columns, but the blocks have {sum(sizes)} entries")
+        columns = np.asfortranarray(matrix) if isinstance(matrix, np.ndarray) else matrix.tocsc()
+        ends = np.cumsum(sizes)
+        return [columns[:, end - size : end] for end, size in zip(ends, sizes, strict=True)]
+
+    def _linear(self, sizes: list[int]) -> list[np.ndarray] | None:
+        """The c_i as flat arrays, from one per block or one long vector; None without any."""
+        if self._c is None:
+            return None
+        owner = type(self).__name__
+        if isinstance(self._c, list | tuple) and not all(np.ndim(one) == 0 for one in self._c):
+            parts = [np.asarray(one, dtype=np.float64).ravel() for one in self._c]
+        else:
+            whole = np.asarray(self._c, dtype=np.float64).ravel()
+            parts = np.split(whole, np.cumsum(sizes)[:-1]) if whole.size == sum(sizes) else [whole]
+        if [len(part) for part in parts] != sizes or not all(np.isfinite(part).all() for part in parts):
+            raise InputError(
+                f"{owner}: c must be finite numbers, one array per block with as many entries as the block"
+            )
+        return parts
+
+    def _find_smoothness(self) -> float:
+        widths = [matrix.shape[1] for matrix in self._matrices]
+
+        def image(v: np.ndarray) -> np.ndarray:
+            parts = np.split(v, np.cumsum(widths)[:-1])
+            return np.asarray(sum(matrix.dot(part) for matrix, part in zip(self._matrices, parts, strict=True)))
+
+        def back(p: np.ndarray) -> np.ndarray:
+            return np.concatenate([matrix.T.dot(p) for matrix in self._matrices])
+
+        curvature = self.outer.curvature
+        if curvature is not None and self.n_rows < sum(widths):  # A A' has the eigenvalues of A' A
+            return curvature * spectral_norm(lambda p: image(back(p)), self.n_rows)
+        return spectral_norm(lambda v: back(self.outer.hessian(image(v))), sum(widths))
+
+    def block_constants(self, pieces: list[tuple[Any, Any, Any]]) -> Sequence[float]:
+        """Lipschitz constants of one block's gradient in that block, computed when they are first asked for."""
+        return BlockConstants(self.outer, pieces, self.n_rows)
+
+
+class BlockConstants(Sequence[float]):
+    """Largest eigenvalues, by size, of ``A_i' phi'' A_i``, one per block, each computed once, on demand."""
+
+    def __init__(self, outer: Outer, pieces: list[tuple[Any, Any, Any]], n_rows: int) -> None:
+        self.outer = outer
+        self.pieces = pieces
+        self.n_rows = n_rows
+        self._known: list[float | None] = [None] * len(pieces)
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def __getitem__(self, i: Any) -> Any:
+        if self._known[i] is None:
+            self._known[i] = self._find(*self.pieces[i])
+        return self._known[i]
+
+    def _find(self, rows: Any, matrix: Any, transposed: Any) -> float:
+        if self.outer.curvature is not None:
+            return self.outer.curvature * spectral_norm(lambda v: transposed.dot(matrix.dot(v)), matrix.shape[1])
+
+        def second_derivative(v: np.ndarray) -> np.ndarray:
+            p = np.zeros(self.n_rows)
+            p[rows] = matrix.dot(v)
+            return np.asarray(transposed.dot(self.outer.hessian(p)[rows]))
+
+        return spectral_norm(second_derivative, matrix.shape[1])
+
+
+# --- the three that are ready -------------------------------------------------------------------------------------
+
+
+class LeastSquares(OfProduct):
+    """``f(x) = 1/2 |sum_i A_i x_i - b|^2``.
+
+    Parameters
+    ----------
+    A : list of (k, n_i) matrices, or one (k, sum n_i) matrix, dense or sparse
+    b : (k,) array
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw
+    >>> f = bcfw.objectives.LeastSquares([np.eye(2), -np.eye(2)], [0.0, 0.0])  # 1/2 |x_1 - x_2|^2
+    >>> f.value([[1.0, 0.0], [0.0, 1.0]]), f.smoothness
+    (1.0, 2.0)
+    """
+
+    def __init__(self, A: Any, b: Any) -> None:
+        super().__init__(A)
+        self.b = read_vector("LeastSquares", "b", b, self.n_rows)
+        self.outer = HalfSquare(self.b)
+
+
+class Quadratic(OfProduct):
+    """``f(x) = 1/2 <p, H p> + sum_i <c_i, x_i>`` of ``p = sum_i A_i x_i``.
+
+    Parameters
+    ----------
+    A : list of (k, n_i) matrices, or one (k, sum n_i) matrix, dense or sparse, or None
+        None: p holds the entries of all blocks, one after the other, and H is the matrix of a quadratic form of x.
+    H : (k, k) symmetric matrix, dense or sparse, or None
+        None: the identity. It need not be positive semidefinite; then f is not convex.
+    c : list of arrays, one per block, or one array of all entries, or None
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw
+    >>> f = bcfw.objectives.Quadratic(H=np.diag([1.0, 2.0, 3.0]), c=np.array([0.0, 0.0, -1.0]))
+    >>> bcfw.minimize(f, [bcfw.domains.Box(-1, 1, 2), bcfw.domains.Box([-1.0], [1.0])]).x
+    [array([0., 0.]), array([0.33333333])]
+    """
+
+    def __init__(self, A: Any = None, H: Any = None, c: Any = None) -> None:
+        if A is None and H is None:
+            raise OptionError("Quadratic: give A, H or both")
+        if A is None:
+            from scipy.sparse import identity
+
+            A = identity(read_matrix("Quadratic: H", H).shape[0], format="csc")
+        super().__init__(A, c)
+        if H is None:
+            self.outer = HalfSquare(np.zeros(self.n_rows))
+        else:
+            self.outer = QuadraticForm(read_symmetric("Quadratic: H", H, self.n_rows))
+
+
+class Logistic(OfProduct):
+    """``f(x) = 1/k sum_j log(1 + exp(-y_j p_j))`` of ``p = sum_i A_i x_i``: the mean loss of a linear classifier.
+
+    Parameters
+    ----------
+    A : list of (k, n_i) matrices, or one (k, sum n_i) matrix, dense or sparse; a row per example
+    y : (k,) array of -1 and 1
+    """
+
+    def __init__(self, A: Any, y: Any) -> None:
+        super().__init__(A)
+        labels = read_vector("Logistic", "y", y, self.n_rows)
+        if not np.isin(labels, (-1.0, 1.0)).all():
+            raise InputError("Logistic: y must hold -1 and 1 only")
+        self.outer = MeanLogistic(labels)
+
+
+# --- outer functions ----------------------------------------------------------------------------------------------
+
+
+class HalfSquare:
+    """``phi(p) = 1/2 |p - b|^2``."""
+
+    quadratic = True
+    convex = True
+    curvature: float | None = 1.0
+
+    def __init__(self, b: np.ndarray) -> None:
+        self.b = b
+
+    def value(self, p: np.ndarray) -> float:
+        residual = p - self.b
+        return 0.5 * float(residual.dot(residual))
+
+    def gradient(self, p: np.ndarray) -> np.ndarray:
+        return np.asarray(p - self.b)
+
+    def hessian(self, p: np.ndarray) -> np.ndarray:
+        return p
+
+    def gradient_after(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> tuple[Any, np.ndarray]:
+        return rows, r[rows] + q
+
+    def bregman(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> float:
+        return 0.5 * float(q.dot(q))
+
+
+class QuadraticForm:
+    """``phi(p) = 1/2 <p, H p>``."""
+
+    quadratic = True
+    curvature: float | None = None
+
+    def __init__(self, H: Any) -> None:
+        self.H = H
+        self.convex = smallest_eigenvalue(H) >= -1e-10 * float(abs(H).max())
+
+    def value(self, p: np.ndarray) -> float:
+        return 0.5 * float(p.dot(self.H.dot(p)))
+
+    def gradient(self, p: np.ndarray) -> np.ndarray:
+        return self.hessian(p)
+
+    def hessian(self, p: np.ndarray) -> np.ndarray:
+        return np.asarray(self.H.dot(p))
+
+    def gradient_after(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> tuple[Any, np.ndarray]:
+        return slice(None), r + self.H[:, rows].dot(q)
+
+    def bregman(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> float:
+        return 0.5 * float(self.H[:, rows].dot(q)[rows].dot(q))
+
+
+class MeanLogistic:
+    """``phi(p) = 1/k sum_j log(1 + exp(-y_j p_j))``."""
+
+    quadratic = False
+    convex = True
+
+    def __init__(self, y: np.ndarray) -> None:
+        from scipy.special import expit
+
+        self.y = y
+        self.curvature: float | None = 0.25 / len(y)
+        self._expit = expit
+
+    def value(self, p: np.ndarray) -> float:
+        return float(np.logaddexp(0.0, -self.y * p).mean())
+
+    def gradient(self, p: np.ndarray) -> np.ndarray:
+        return self._gradient(self.y, p)
+
+    def _gradient(self, y: np.ndarray, p: np.ndarray) -> np.ndarray:
+        return np.asarray(y * self._expit(-y * p) / -len(self.y))
+
+    def hessian(self, p: np.ndarray) -> np.ndarray:
+        assert self.curvature is not None
+        return self.curvature * p
+
+    def gradient_after(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> tuple[Any, np.ndarray]:
+        return rows, self._gradient(self.y[rows], p[rows] + q)
+
+    def bregman(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> float:
+        before, change = -self.y[rows] * p[rows], -self.y[rows] * q
+        slopes = r[rows] * q * len(self.y)
+        if np.abs(change).max(initial=0.0) < 1.0:  # log(1 + e^(a+b)) - log(1 + e^a) without cancelling the constants
+            rises = np.log1p(self._expit(before) * np.expm1(change))
+        else:
+            rises = np.logaddexp(0.0, before + change) - np.logaddexp(0.0, before)
+        return float((rises - slopes).sum()) / len(self.y)
+
+
+# --- readers ------------------------------------------------------------------------------------------------------
+
+
+def find_objective(objective: Any) -> Any:
+    """An object that can be tracked, from whatever :func:`bcfw.minimize` takes."""
+    if isinstance(objective, type):
+        raise OptionError(f"objective is the class {objective.__name__}; give an instance")
+    if callable(getattr(objective, "track", None)):
+        return objective
+    if isinstance(objective, tuple | list):
+        if len(objective) != 2 or not all(map(callable, objective)):
+            raise OptionError("objective must be a pair of functions (f, grad), or an object with value and gradient")
+        return Function(*objective)
+    for name in ("value", "gradient"):
+        if not callable(getattr(objective, name, None)):
+            raise OptionError(f"objective has no method {name}; give a pair (f, grad), or value(x) and gradient(x)")
+    names = ("block_gradient", "smoothness", "block_smoothness", "convex")
+    return Function(objective.value, objective.gradient, **{name: getattr(objective, name, None) for name in names})
+
+
+def read_matrix(owner: str, matrix: Any) -> Any:
+    """A finite real matrix, dense or sparse."""
+    from scipy.sparse import csc_matrix, issparse
+
+    try:
+        found = csc_matrix(matrix, dtype=np.float64) if issparse(matrix) else np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{owner} must be a matrix of real numbers ({error})") from error
+    if found.ndim != 2:
+        raise InputError(f"{owner} must be a matrix, got an array of shape {found.shape}")
+    if not np.isfinite(found.data if issparse(found) else found).all():
+        raise InputError(f"{owner} holds nan or infinite numbers")
+    return found
+
+
+def read_symmetric(owner: str, matrix: Any, order: int) -> Any:
+    """A symmetric matrix of one order."""
+    found = read_matrix(owner, matrix)
+    if found.shape != (order, order):
+        raise InputError(f"{owner} has shape {found.shape}, expected ({order}, {order})")
+    if float(abs(found - found.T).max()) > 1e-10 * float(abs(found).max()):
+        raise InputError(f"{owner} must be symmetric; (H + H') / 2 gives the same objective")
+    return found
+
+
+def read_vector(owner: str, name: str, values: Any, length: int) -> np.ndarray:
+    """A finite vector of one length."""
+    try:
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{owner}: {name} must hold real numbers ({error})") from error
+    if found.shape != (length,):
+        raise InputError(f"{owner}: {name} has shape {found.shape}, but A has {length} rows")
+    if not np.isfinite(found).all():
+        raise InputError(f"{owner}: {name} holds nan or infinite numbers")
+    return found
+
+
+def as_piece(matrix: Any) -> tuple[Any, Any, Any]:
+    """The rows that a block's matrix reaches, the matrix on these rows, and its transpose."""
+    if isinstance(matrix, np.ndarray):
+        return slice(None), matrix, matrix.T
+    rows = np.unique(matrix.indices[: matrix.nnz])
+    compact = matrix.tocsr()[rows] if len(rows) < matrix.shape[0] else matrix.tocsr()
+    if math.prod(compact.shape) <= max(DENSE_ENTRIES, compact.nnz / DENSE_SHARE):
+        compact = compact.toarray()
+    reached: Any = rows
+    if len(rows) == matrix.shape[0]:
+        reached = slice(None)
+    elif len(rows) == 0 or rows[-1] - rows[0] + 1 == len(rows):
+        reached = slice(int(rows[0]), int(rows[-1]) + 1) if len(rows) else slice(0, 0)
+    return reached, compact, compact.T if isinstance(compact, np.ndarray) else compact.T.tocsr()
+
+
+def spectral_norm(multiply: Callable[[np.ndarray], np.ndarray], order: int) -> float:
+    """The largest size of an eigenvalue of a symmetric operator; from Lanczos's method with one per mille on top."""
+    if order <= DENSE_ORDER:
+        matrix = np.array([multiply(row) for row in np.eye(order)])
+        return float(np.abs(np.linalg.eigvalsh(0.5 * (matrix + matrix.T))).max())
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    operator = LinearOperator((order, order), matvec=multiply, dtype=np.float64)
+    first = np.random.default_rng(0).standard_normal(order)
+    return 1.001 * abs(float(eigsh(operator, k=1, which="LM", v0=first, tol=1e-4, return_eigenvectors=False)[0]))
+
+
+def smallest_eigenvalue(matrix: Any) -> float:
+    """Of a symmetric matrix, dense or sparse."""
+    if matrix.shape[0] <= 4 * DENSE_ORDER:
+        return float(np.linalg.eigvalsh(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())[0])
+    from scipy.sparse.linalg import eigsh
+
+    first = np.random.default_rng(0).standard_normal(matrix.shape[0])
+    return float(eigsh(matrix, k=1, which="SA", v0=first, tol=1e-6, return_eigenvectors=False)[0])

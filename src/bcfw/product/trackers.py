@@ -1,0 +1,394 @@
+"""The current point as steps see it: gradients of blocks, the objective along directions, moves.
+
+Between the loop and an objective stands a *tracker*. It holds the point and whatever the objective wants to keep up to
+date with it, such as a product ``sum_i A_i x_i``, so that a step on one block costs one block. Blocks are flat float64
+vectors here; only users' functions see them in their shapes.
+
+With ``s`` the change of the point, ``g`` and ``g+`` the gradients before and after, step sizes rest on the Bregman
+distance
+
+    B = f(x + s) - f(x) - <g, s>,        f(x) - f(x + s) + <g+, s> = <g+ - g, s> - B,
+
+which quadratic objectives know without cancellation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from bcfw.errors import InputError
+
+#: Relative error that is granted to a user's value of f, in units of the last place of its type.
+VALUE_ROUNDING = 64.0
+
+#: A step on a function that is not convex must gain at least this share of what its slope promises.
+SUFFICIENT_GAIN = 1e-4
+
+
+class Probe(Protocol):
+    """The objective at ``x + sum_i gamma_i d_i``, for fixed directions d_i of some blocks and any sizes gamma_i."""
+
+    def bregman(self, gammas: list[float]) -> float:
+        """``f(x + s) - f(x) - <g, s>``."""
+
+    def rounding(self) -> float:
+        """How wrong the latest :meth:`bregman` may be."""
+
+    def gradient_change(self, gammas: list[float]) -> tuple[float, float]:
+        """``|g+ - g|^2`` over all blocks, and ``<g+ - g, s>``."""
+
+    def best_fraction(self, tops: list[float], slope: float) -> float:
+        """The t in [0, 1] that minimises f at ``gamma = t tops``; ``slope`` < 0 is the derivative at t = 0."""
+
+    def move(self, gammas: list[float]) -> None:
+        """Make ``x + s`` the current point."""
+
+
+class Tracker(Protocol):
+    """The current point of one run, and the objective there.
+
+    Attributes
+    ----------
+    x : list of flat arrays; changed in place
+    convex : True, False or None (unknown)
+    smoothness : Lipschitz constant of the gradient; None if unknown
+    block_smoothness : the same for changes of one block at a time, (m,); None if unknown
+    whole_gradients : whether the gradient of one block costs as much as all of them
+    """
+
+    x: list[np.ndarray]
+    convex: bool | None
+    whole_gradients: bool
+
+    @property
+    def smoothness(self) -> float | None: ...
+
+    @property
+    def block_smoothness(self) -> Sequence[float] | None: ...
+
+    def value(self) -> float:
+        """The objective at the current point."""
+
+    def block_gradient(self, i: int) -> np.ndarray:
+        """Gradient of one block, flat."""
+
+    def gradients(self) -> Sequence[np.ndarray]:
+        """Gradients of all blocks."""
+
+    def probe(self, blocks: Sequence[int], directions: list[np.ndarray], slopes: list[float]) -> Probe:
+        """Look along directions; ``slopes`` are ``-<g_i, d_i>``."""
+
+    def refresh(self) -> None:
+        """Compute anew what was kept up to date, against the drift of rounding."""
+
+
+def line_minimiser(slope: Callable[[float], float]) -> float:
+    """A t in [0, 1] where a function that falls at 0 stops falling, by bracketing the root of its derivative."""
+    if slope(1.0) <= 0.0:
+        return 1.0
+    from scipy.optimize import brentq
+
+    return float(brentq(slope, 0.0, 1.0, xtol=1e-18, rtol=1e-10, maxiter=200, disp=False))
+
+
+def safe_fraction(probe: Probe, tops: list[float], slope: float, start: float) -> float:
+    """Halve a fraction until f falls enough: a stationary point on a line of a non-convex f may lie above its start."""
+    t = start
+    for _ in range(100):
+        change = t * slope + probe.bregman([t * top for top in tops])
+        if change <= SUFFICIENT_GAIN * t * slope + probe.rounding():
+            return t
+        t *= 0.5
+    return 0.0
+
+
+# --- a user's function --------------------------------------------------------------------------------------------
+
+
+class FunctionTracker:
+    """Values and gradients by calls of a user's functions; kept while the point stays."""
+
+    def __init__(self, function: Any, x: list[np.ndarray], shapes: list[tuple[int, ...]]) -> None:
+        self.function = function
+        self.x = x
+        self.shaped = [flat.reshape(shape) for flat, shape in zip(x, shapes, strict=True)]
+        for array in self.shaped:
+            array.flags.writeable = False
+        self.convex = function.convex
+        self.smoothness = function.smoothness
+        self.block_smoothness = function.block_smoothness
+        self.whole_gradients = function.block_gradient is None
+        self.value_eps = float(np.finfo(np.float64).eps)
+        self.forget()
+
+    def forget(self) -> None:
+        """The point has changed."""
+        self.known_value: float | None = None
+        self.known_gradient: list[np.ndarray] | None = None
+
+    def value(self) -> float:
+        if self.known_value is None:
+            value = self.function.value(self.shaped)
+            try:
+                self.known_value = float(value)
+            except (TypeError, ValueError) as error:
+                raise InputError(f"the objective's value must be a number, got {value!r}") from error
+            if isinstance(value, np.floating):  # float32 is less accurate
+                self.value_eps = float(np.finfo(value.dtype).eps)
+            if not np.isfinite(self.known_value):
+                raise InputError(f"the objective's value is {self.known_value} at a feasible point; it must be finite")
+        return self.known_value
+
+    def gradients(self) -> list[np.ndarray]:
+        if self.known_gradient is None:
+            answer = self.function.gradient(self.shaped)
+            if not isinstance(answer, list | tuple) or len(answer) != len(self.x):
+                got = f"{len(answer)}" if isinstance(answer, list | tuple) else type(answer).__name__
+                raise InputError(f"the gradient must be a list of {len(self.x)} arrays, one per block, got {got}")
+            self.known_gradient = [self._flat(i, one) for i, one in enumerate(answer)]
+        return self.known_gradient
+
+    def block_gradient(self, i: int) -> np.ndarray:
+        if self.whole_gradients:
+            return self.gradients()[i]
+        return self._flat(i, self.function.block_gradient(self.shaped, i))
+
+    def _flat(self, i: int, gradient: Any) -> np.ndarray:
+        array = np.asarray(gradient, dtype=np.float64)
+        if array.shape != self.shaped[i].shape:
+            raise InputError(f"block {i}: the gradient has shape {array.shape}, the block {self.shaped[i].shape}")
+        return array.ravel()
+
+    def probe(self, blocks: Sequence[int], directions: list[np.ndarray], slopes: list[float]) -> FunctionProbe:
+        return FunctionProbe(self, blocks, directions, slopes)
+
+    def refresh(self) -> None:
+        self.forget()
+
+
+class FunctionProbe:
+    """Tries steps in place: the tracker's point is the trial itself, and the last one tried is moved to at the end."""
+
+    def __init__(
+        self, tracker: FunctionTracker, blocks: Sequence[int], directions: list[np.ndarray], slopes: list[float]
+    ) -> None:
+        self.tracker = tracker
+        self.points = [tracker.x[i] for i in blocks]
+        self.before = [point.copy() for point in self.points]
+        self.blocks = blocks
+        self.directions = directions
+        self.slopes = slopes
+        self._tried: list[float] | None = None
+        self._value: float | None = None
+        self._gradient: list[np.ndarray] | None = None
+
+    def _try(self, gammas: list[float]) -> None:
+        """Go to a trial point, unless it is the latest."""
+        if gammas is self._tried:
+            return
+        if self._tried is None:
+            self._value, self._gradient = self.tracker.known_value, self.tracker.known_gradient
+        for point, before, direction, gamma in zip(self.points, self.before, self.directions, gammas, strict=True):
+            np.multiply(direction, gamma, out=point)
+            point += before
+        self.tracker.forget()
+        self._tried = gammas
+
+    def bregman(self, gammas: list[float]) -> float:
+        if self._tried is None:
+            self.tracker.value()
+        self._try(gammas)
+        assert self._value is not None
+        slope = sum(gamma * slope for gamma, slope in zip(gammas, self.slopes, strict=True))
+        return self.tracker.value() - self._value + slope
+
+    def rounding(self) -> float:
+        assert self._value is not None
+        return VALUE_ROUNDING * self.tracker.value_eps * (abs(self._value) + abs(self.tracker.value()))
+
+    def gradient_change(self, gammas: list[float]) -> tuple[float, float]:
+        if self._tried is None:
+            self.tracker.gradients()
+        self._try(gammas)
+        assert self._gradient is not None
+        changes = [new - old for new, old in zip(self.tracker.gradients(), self._gradient, strict=True)]
+        along = zip(self.blocks, self.directions, gammas, strict=True)
+        return sum(float(d.dot(d)) for d in changes), sum(gamma * float(changes[i].dot(d)) for i, d, gamma in along)
+
+    def best_fraction(self, tops: list[float], slope: float) -> float:
+        if not self.tracker.convex:
+            self.tracker.value()  # what a trial is compared with
+
+        def derivative(t: float) -> float:
+            if t == 0.0:
+                return slope
+            self._try([t * top for top in tops])
+            gradients = [self.tracker.block_gradient(i) for i in self.blocks]
+            return sum(top * float(g.dot(d)) for top, g, d in zip(tops, gradients, self.directions, strict=True))
+
+        best = line_minimiser(derivative)
+        return best if self.tracker.convex else safe_fraction(self, tops, slope, best)
+
+    def move(self, gammas: list[float]) -> None:
+        self._try(gammas)
+
+
+# --- functions of a maintained product ----------------------------------------------------------------------------
+
+
+class Outer(Protocol):
+    """The function phi of ``f(x) = phi(sum_i A_i x_i) + sum_i <c_i, x_i>``.
+
+    ``rows`` tells which entries of the product p a change q concerns: a slice of all, or their indices.
+    """
+
+    #: Whether phi is quadratic: :meth:`bregman` is then half the curvature along q.
+    quadratic: bool
+    convex: bool
+    #: c, where phi'' is at most ``c I``; None where :meth:`hessian` is no multiple of the identity.
+    curvature: float | None
+
+    def value(self, p: np.ndarray) -> float: ...
+
+    def gradient(self, p: np.ndarray) -> np.ndarray: ...
+
+    def hessian(self, p: np.ndarray) -> np.ndarray:
+        """Multiply by phi'', or by an upper bound of it where it is not constant."""
+
+    def gradient_after(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> tuple[Any, np.ndarray]:
+        """The rows of the gradient r that change with ``p[rows] += q``, and their new values."""
+
+    def bregman(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> float: ...
+
+
+def union(several: list[Any], n_rows: int) -> Any:
+    """Rows that are in one of several slices or arrays of indices."""
+    if any(isinstance(rows, slice) and rows == slice(None) for rows in several):
+        return slice(None)
+    return np.unique(np.concatenate([np.arange(n_rows)[rows] for rows in several]))
+
+
+class ProductTracker:
+    """Keeps ``p = sum_i A_i x_i`` and ``r = phi'(p)``: the gradient of block i is ``A_i' r + c_i``.
+
+    Parameters
+    ----------
+    objective : with ``outer``, ``smoothness`` and ``block_smoothness``
+    pieces : per block (rows, matrix, its transpose): what A_i does to the rows of p that it reaches
+    linear : per block c_i, or None for none at all
+    x : list of flat arrays
+    n_rows : length of p
+    """
+
+    whole_gradients = False
+
+    def __init__(
+        self, objective: Any, pieces: list[tuple[Any, Any, Any]], linear: Any, x: list[np.ndarray], n_rows: int
+    ) -> None:
+        self.objective = objective
+        self.outer: Outer = objective.outer
+        self.convex: bool | None = self.outer.convex
+        self.pieces = pieces
+        self.linear = linear
+        self.x = x
+        self.p, self.r = np.zeros(n_rows), np.zeros(n_rows)
+        self.refresh()
+
+    @property
+    def smoothness(self) -> float | None:
+        return self.objective.smoothness  # type: ignore[no-any-return]
+
+    @property
+    def block_smoothness(self) -> Sequence[float] | None:
+        return self.objective.block_constants(self.pieces)  # type: ignore[no-any-return]
+
+    def refresh(self) -> None:
+        self.p[:] = 0.0
+        for (rows, matrix, _), x in zip(self.pieces, self.x, strict=True):
+            self.p[rows] += matrix.dot(x)
+        self.r = self.outer.gradient(self.p)
+
+    def value(self) -> float:
+        linear = 0.0 if self.linear is None else sum(float(c.dot(x)) for c, x in zip(self.linear, self.x, strict=True))
+        return self.outer.value(self.p) + linear
+
+    def block_gradient(self, i: int) -> np.ndarray:
+        rows, _, transposed = self.pieces[i]
+        gradient: np.ndarray = transposed.dot(self.r[rows])
+        return gradient if self.linear is None else gradient + self.linear[i]
+
+    def gradients(self) -> list[np.ndarray]:
+        return [self.block_gradient(i) for i in range(len(self.x))]
+
+    def probe(self, blocks: Sequence[int], directions: list[np.ndarray], slopes: list[float]) -> ProductProbe:
+        return ProductProbe(self, blocks, directions)
+
+
+class ProductProbe:
+    """Images ``A_i d_i`` of the directions, which serve every size and the move itself."""
+
+    def __init__(self, tracker: ProductTracker, blocks: Sequence[int], directions: list[np.ndarray]) -> None:
+        self.tracker = tracker
+        self.points = [tracker.x[i] for i in blocks]
+        self.directions = directions
+        pieces = [tracker.pieces[i] for i in blocks]
+        self.rows = [piece[0] for piece in pieces]
+        self.images = [piece[1].dot(direction) for piece, direction in zip(pieces, directions, strict=True)]
+        self._combined: tuple[list[float], Any, np.ndarray] | None = None
+
+    def _change(self, gammas: list[float]) -> tuple[Any, np.ndarray]:
+        """The rows of p that change, and their change ``sum_i gamma_i A_i d_i``."""
+        if self._combined is not None and self._combined[0] is gammas:
+            return self._combined[1:]
+        rows, change = self.rows[0], self.images[0] * gammas[0]
+        if len(gammas) > 1:
+            total = np.zeros(len(self.tracker.p))
+            rows = union(self.rows, len(total))
+            for own, image, gamma in zip(self.rows, self.images, gammas, strict=True):
+                total[own] += gamma * image
+            change = total[rows]
+        self._combined = gammas, rows, change
+        return rows, change
+
+    def bregman(self, gammas: list[float]) -> float:
+        tracker = self.tracker
+        return tracker.outer.bregman(tracker.p, tracker.r, *self._change(gammas))
+
+    def rounding(self) -> float:
+        return 0.0
+
+    def gradient_change(self, gammas: list[float]) -> tuple[float, float]:
+        tracker = self.tracker
+        rows, change = self._change(gammas)
+        changed, values = tracker.outer.gradient_after(tracker.p, tracker.r, rows, change)
+        difference = np.zeros(len(tracker.p))
+        difference[changed] = values - tracker.r[changed]
+        parts = (transposed.dot(difference[rows]) for rows, _, transposed in tracker.pieces)
+        return sum(float(part.dot(part)) for part in parts), float(difference[rows].dot(change))
+
+    def best_fraction(self, tops: list[float], slope: float) -> float:
+        tracker = self.tracker
+        rows, change = self._change(tops)
+        outer, p, r = tracker.outer, tracker.p, tracker.r
+        if outer.quadratic:
+            curvature = 2.0 * outer.bregman(p, r, rows, change)
+            return min(1.0, -slope / curvature) if curvature > 0.0 else 1.0
+        start = float(r[rows].dot(change))
+
+        def derivative(t: float) -> float:
+            _, values = outer.gradient_after(p, r, rows, t * change)
+            return slope - start + float(values.dot(change))
+
+        return line_minimiser(derivative)
+
+    def move(self, gammas: list[float]) -> None:
+        tracker = self.tracker
+        rows, change = self._change(gammas)
+        changed, values = tracker.outer.gradient_after(tracker.p, tracker.r, rows, change)
+        tracker.p[rows] += change
+        tracker.r[changed] = values
+        for point, direction, gamma in zip(self.points, self.directions, gammas, strict=True):
+            point += gamma * direction
