@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -152,6 +153,15 @@ def test_lanczos_agrees_with_the_dense_solver(kind, monkeypatch):
         found = np.vdot(iterative.argmin(direction), direction)
         assert least <= found + 1e-9 * abs(least) <= least + 1e-5 * abs(least)
         assert least - 1e-8 * abs(least) <= iterative.lower_bound(direction) <= least + 1e-12 * abs(least)
+
+
+def test_where_lanczos_fails_the_dense_solver_helps(monkeypatch):
+    def fail(*args, **options):
+        raise scipy.sparse.linalg.ArpackNoConvergence("no", np.zeros(0), np.zeros((0, 0)))
+
+    monkeypatch.setattr(scipy.sparse.linalg, "eigsh", fail)
+    direction = np.diag(np.arange(250.0))
+    np.testing.assert_allclose(domains.Spectraplex(250).argmin(direction), np.diag(np.arange(250) == 0), atol=1e-12)
 
 
 @pytest.mark.parametrize("guess", [0.0, 2.9999])

@@ -311,7 +311,7 @@ def test_wrong_steps():
     ("offset", "dtype", "tol"), [(0.0, np.float64, 1e-11), (1e8, np.float64, 1e-6), (0.0, np.float32, 1e-4)]
 )
 def test_values_that_cannot_resolve_the_gain(offset, dtype, tol, convex, step):
-    """Near the optimum a step gains about the square of the gap; rounding of f must not stop it, nor what it adds to f."""
+    """Near the optimum a step gains about the square of the gap, which rounding hides in the values of f."""
     rng = np.random.default_rng(0)
     A, b = rng.standard_normal((20, 12)).astype(dtype), rng.standard_normal(20).astype(dtype)
 

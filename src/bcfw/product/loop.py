@@ -67,6 +67,11 @@ class Certificate:
     proven: bool
 
 
+def trusted(domain: Any) -> bool:
+    """Whether it is one of our own, whose points need not be checked again and again."""
+    return type(domain).__module__.startswith("bcfw.product.domains")
+
+
 class Oracle:
     """Asks the domains for vertices, and checks what they answer.
 
@@ -131,7 +136,7 @@ class Oracle:
         vertex, _, gap = self(i, gradient)
         domain, shape = self.domains[i], self.shapes[i]
         contains = getattr(domain, "contains", None)
-        if contains is not None and not self.trusted(domain) and not contains(vertex.reshape(shape)):
+        if contains is not None and not trusted(domain) and not contains(vertex.reshape(shape)):
             raise OracleError(f"block {i}: argmin returned a point that its own domain does not contain", i)
         if getattr(domain, "exact", True):
             return max(gap, 0.0), True
@@ -140,11 +145,6 @@ class Oracle:
         if least is None:
             return max(gap, 0.0), False
         return max(float(gradient.dot(self.x[i])) - float(least), gap, 0.0), True
-
-    @staticmethod
-    def trusted(domain: Any) -> bool:
-        """Our own domains need not be checked again and again."""
-        return type(domain).__module__.startswith("bcfw.product.domains")
 
 
 class Loop:
@@ -193,6 +193,7 @@ class Loop:
             if self.n_iters >= next_certificate:
                 next_certificate += gap_every
                 self.certify()
+                self.check_stall()
             run.after(self.n_iters)
         return self.finish()
 
@@ -233,7 +234,7 @@ class Loop:
 
     def certify(self) -> None:
         """Compute value and full gap at the current point, record them, and judge the run by them."""
-        if self.latest is not None:
+        if self.latest is not None:  # the point has not moved since
             return
         tracker, run, facts = self.tracker, self.run, self.facts
         tracker.refresh()
@@ -255,12 +256,12 @@ class Loop:
         )
         if run.status is None and gap <= run.gap_target:
             run.status = "estimated"
-        self._check_stall(self.latest)
 
-    def _check_stall(self, latest: Certificate) -> None:
-        """Every block was visited since the certificate before, and neither value nor gap has become smaller."""
-        visited = all(now > then for now, then in zip(self.lmo_calls, self._calls_then, strict=True))
-        if not visited:
+    def check_stall(self) -> None:
+        """Stop where every block was visited since the last check, but neither value nor gap has become smaller."""
+        latest = self.latest
+        visited = all(calls > then for calls, then in zip(self.lmo_calls, self._calls_then, strict=True))
+        if latest is None or not visited:
             return
         nothing_gained = self._promised <= STALL * abs(latest.value) and latest.gap > 0.9 * self._gap_then
         if nothing_gained and self.run.status is None:

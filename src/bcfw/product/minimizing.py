@@ -11,7 +11,7 @@ import numpy as np
 from bcfw.errors import InputError, OptionError, nearest
 from bcfw.options import Count, NonNegative, Positive
 from bcfw.product.directions import DIRECTIONS
-from bcfw.product.loop import Certificate, IterationInfo, Loop, Oracle
+from bcfw.product.loop import Certificate, IterationInfo, Loop, Oracle, trusted
 from bcfw.product.objectives import find_objective
 from bcfw.product.steps import OpenLoop, find_step
 from bcfw.progress import progress_callbacks
@@ -225,6 +225,7 @@ def read_start(domains: list[Any], x0: Any) -> tuple[list[np.ndarray], list[tupl
 def start_of_block(i: int, domain: Any, given: Any) -> np.ndarray:
     """A checked copy of the given point, or one that the domain offers."""
     shape = getattr(domain, "shape", None)
+    known = given is None and trusted(domain)
     if given is None:
         if callable(getattr(domain, "start", None)):
             given = domain.start()
@@ -241,6 +242,6 @@ def start_of_block(i: int, domain: Any, given: Any) -> np.ndarray:
     if not np.isfinite(point).all():
         raise InputError(f"block {i}: the start holds nan or infinite numbers")
     contains = getattr(domain, "contains", None)
-    if contains is not None and not contains(point):
+    if not known and contains is not None and not contains(point):
         raise InputError(f"block {i}: the start is not in its domain {domain!r}")
     return point

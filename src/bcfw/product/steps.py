@@ -10,6 +10,7 @@ the best step of each block jumps from (1, 1) to (-1, -1) and back for ever (fle
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -157,7 +158,7 @@ class Estimates:
         M = self.options.shrink * before if known else before
         gammas = short_sizes(move, M)
         while (needed := self.needed(move, gammas)) > M:
-            M = max(M * self.options.grow, needed if needed < math.inf else 0.0)
+            M = max(M * self.options.grow, needed if needed < math.inf else sys.float_info.min)
             gammas = short_sizes(move, M)
         if needed < 0.0:  # the test drowns in rounding: nothing is learned from it
             M = before

@@ -202,7 +202,7 @@ class Hull(Domain):
         differences = (self._rows - x.ravel()).T
         scale = max(1.0, float(np.abs(differences).max()))
         system = np.vstack([differences / scale, np.ones(len(self._rows))])  # mass one: |P'w - x| with sum w = 1
-        mass, _ = nnls(system, np.append(np.zeros(x.size), 1.0))
+        mass, _ = nnls(system, np.append(np.zeros(x.size), 1.0), maxiter=30 * len(self._rows))
         return scale * norm(system[:-1] @ (mass / mass.sum()))
 
     @functools.cached_property
