@@ -20,7 +20,6 @@ import numpy as np
 from bcfw.dual.certificates import dual_value
 from bcfw.errors import OracleError
 from bcfw.inputs.bounds import join_bounds
-from bcfw.kernels import KernelSet
 from bcfw.passes.box import LOWER, UPPER, V, box_step
 from bcfw.passes.contract import with_bounds
 from bcfw.passes.rebuild import fold_pass, loss_pass, rebuild_pass, store_rebuild_pass
@@ -183,7 +182,7 @@ class DualProblem:
         return self._store_pass, (tuple(self.store), tuple(plan), np.zeros(self.store.alpha.shape[1]))
 
     @property
-    def kernels(self) -> KernelSet:
+    def kernels(self) -> Any:
         """What templates are specialised to."""
         return with_bounds(self.form.kernels) if len(self.bounded) else self.form.kernels
 

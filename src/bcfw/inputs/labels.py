@@ -63,7 +63,7 @@ def label_count(n_labels: Any, owner: str) -> int | None:
     """The option n_labels: a whole number >= 1, or None."""
     if n_labels is None:
         return None
-    if not isinstance(n_labels, Integral) or isinstance(n_labels, bool) or not 1 <= n_labels <= MOST_LABELS:
+    if not isinstance(n_labels, Integral) or isinstance(n_labels, bool) or not 1 <= int(n_labels) <= MOST_LABELS:
         raise OptionError(f"{owner}: n_labels must be a whole number from 1 to {MOST_LABELS} or None, got {n_labels!r}")
     return int(n_labels)
 
