@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError, OptionError
+from bcfw.inputs.numbers import real
 
 #: The label of a node without one.
 UNLABELLED = -1
@@ -141,10 +142,7 @@ def cost_matrix(cost: Any, n_labels: int, owner: str) -> np.ndarray:
     """(K, K) cost[true, predicted]; the 0/1 loss for None."""
     if cost is None:
         return 1.0 - np.eye(n_labels)
-    try:
-        matrix = np.array(cost, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise OptionError(f"{owner}: cost must be a ({n_labels}, {n_labels}) array of numbers ({error})") from error
+    matrix = np.array(real(cost, owner, "cost", OptionError))
     if matrix.shape != (n_labels, n_labels):
         raise OptionError(f"{owner}: cost must have shape ({n_labels}, {n_labels}), got {matrix.shape}")
     if not np.all(np.isfinite(matrix)) or matrix.min() < 0:

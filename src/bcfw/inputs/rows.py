@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError
+from bcfw.inputs.examples import read_list
 from bcfw.inputs.matrices import sequence_matrix
-from bcfw.inputs.numbers import offsets, real, writable
+from bcfw.inputs.numbers import LARGEST, no_feature, offsets, real, writable
 
 #: About so many entries of dense sequences are converted at once, which bounds the memory that it takes.
 AT_ONCE = 2**22
@@ -68,11 +69,12 @@ def dense_rows(matrix: np.ndarray) -> Rows:
 
 
 def check_finite(rows: Rows, name: Callable[[int], str]) -> None:
-    """Raise with the name of the first row that has a NaN or an infinity."""
-    bad = np.flatnonzero(~np.isfinite(rows.values))
+    """Raise with the name of the first row that has a NaN, an infinity, or a number whose square would be one."""
+    bad = np.flatnonzero(~(np.abs(rows.values) <= LARGEST))
     if len(bad):
         row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
-        raise InputError(f"{name(row)} has a NaN or an infinity in feature {rows.indices[bad[0]]}; clean X")
+        wrong, feature = no_feature(rows.values[bad[0]]), rows.indices[bad[0]]
+        raise InputError(f"{name(row)} has {wrong} in feature {feature}; clean X")
 
 
 def sequence_rows(X: Sequence[Any], owner: str) -> tuple[Rows, np.ndarray]:
@@ -80,9 +82,9 @@ def sequence_rows(X: Sequence[Any], owner: str) -> tuple[Rows, np.ndarray]:
 
     Sequences are stacked first and converted together: a call of numpy or scipy for each of many takes far longer.
     """
-    if len(X) == 0:
+    matrices = [sequence_matrix(x, f"{owner}: example {i}") for i, x in enumerate(read_list(X, "X", owner))]
+    if not matrices:
         raise InputError(f"{owner}: X is empty; give at least one sequence")
-    matrices = [sequence_matrix(X[i], f"{owner}: example {i}") for i in range(len(X))]
     n_features = matrices[0].shape[1]
     for i, matrix in enumerate(matrices):
         if matrix.shape[1] != n_features:

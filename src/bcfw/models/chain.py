@@ -49,7 +49,7 @@ class Chain(KernelModel):
     Parameters
     ----------
     n_labels : int or None
-        K; None takes it from the training labels.
+        K; None takes it from the training labels. (Above 10,000 it must be given if less than one label in 100 occurs.)
     cost : (K, K) array or None
         ``cost[true, predicted] >= 0`` of one position, zero diagonal; None is the Hamming loss.
     end_bias : bool

@@ -26,7 +26,7 @@ class Multiclass(KernelModel):
     Parameters
     ----------
     n_labels : int or None
-        K; None takes it from the training labels.
+        K; None takes it from the training labels. (Above 10,000 it must be given if less than one label in 100 occurs.)
     cost : (K, K) array or None
         ``cost[true, predicted] >= 0``, zero diagonal; None is the 0/1 loss.
 
