@@ -56,17 +56,20 @@ class Flag(Option):
 
 
 class Count(Option):
-    """A whole number of at least ``least``."""
+    """A whole number of at least ``least`` and, unless that is None, at most ``most``."""
 
-    def __init__(self, default: int, least: int = 1) -> None:
+    def __init__(self, default: int, least: int = 1, most: int | None = None) -> None:
         super().__init__(default)
         self.least = least
+        self.most = most
 
     def allowed(self) -> str:
-        return f"a whole number >= {self.least}"
+        return f"a whole number >= {self.least}" + ("" if self.most is None else f" and <= {self.most}")
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= self.least
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            return False
+        return self.least <= int(value) and (self.most is None or int(value) <= self.most)
 
 
 class CountOr(Option):

@@ -9,6 +9,7 @@ import contextlib
 import math
 import sys
 import time
+from numbers import Integral
 from typing import IO, Any
 
 from bcfw.errors import OptionError
@@ -24,7 +25,7 @@ SINGULAR = {"passes": "pass", "iters": "iteration"}
 
 def progress_callbacks(verbose: int | bool) -> list[Callback]:
     """The callbacks for a ``verbose`` option: 0 none, 1 a bar where possible, 2 always plain lines."""
-    if verbose not in (0, 1, 2):
+    if not isinstance(verbose, Integral) or verbose not in (0, 1, 2):
         raise OptionError(f"verbose must be 0 (quiet), 1 (live) or 2 (plain lines), got {verbose!r}")
     return [Progress(live=None if verbose == 1 else False)] if verbose else []
 

@@ -98,9 +98,10 @@ class StepRule(NamedTuple):
     decay_blocks : n of the predefined step 2n/(k + 2n)
     averages : (tracks, d) running sums ``U`` of lazy weighted averaging; no tracks when averaging is off
     track : the track that steps of this pass belong to
-    bounded : (b,) coordinates of w that have a finite bound
-    box : (4, b) their bounds, unclipped values and direction (see :mod:`bcfw.passes.box`)
-    probe : (d,) scratch to read a direction at the bounded coordinates; empty without any
+    bounded : (b,) coordinates of w that have a finite bound; none of the following matters without any
+    box : (4, d) bounds, unclipped values and direction, at these coordinates (see :mod:`bcfw.passes.box`)
+    probe : (d,) scratch to read a direction
+    moved, n_moved : (b,) and (1,), the bounded coordinates that the direction in the box moves, and how many
     """
 
     lam: float
@@ -111,6 +112,8 @@ class StepRule(NamedTuple):
     bounded: np.ndarray
     box: np.ndarray
     probe: np.ndarray
+    moved: np.ndarray
+    n_moved: np.ndarray
 
 
 #: Values of ``StepRule.size``: the maximiser of the dual; ``2n/(k + 2n)`` at step k; the maximiser that there would be

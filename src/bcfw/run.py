@@ -91,6 +91,14 @@ def announced(callbacks: Sequence[Callback]) -> Iterator[Callable[[Any], None]]:
         tell("finish", results[-1] if results else None)
 
 
+def wants_to_stop(answer: Any) -> bool:
+    """Whether a callback's answer counts as True."""
+    try:
+        return bool(answer)
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"a callback must return True to stop, or else False or None, got {answer!r}") from error
+
+
 class Interrupt:
     """While active, the first Ctrl-C only sets ``requested``; a second one raises as usual.
 
@@ -212,8 +220,7 @@ class Run:
             point=self.point,
         )
         for callback in self.callbacks:
-            answer = callback(info)
-            if isinstance(answer, bool | np.bool_) and answer and self.status is None:
+            if wants_to_stop(callback(info)) and self.status is None:
                 self.status = "stopped"
 
     def history(self) -> dict[str, np.ndarray]:

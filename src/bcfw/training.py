@@ -30,6 +30,9 @@ from bcfw.solvers.run import SolverRun
 #: Seconds between saves when ``checkpoint`` is only a path.
 CHECKPOINT_SECONDS = 60.0
 
+#: More threads than this only cost memory, even where the oracle waits for something else than the processor.
+MOST_THREADS = 1024
+
 
 def train(
     model: Any,
@@ -76,9 +79,9 @@ def train(
     sample_weight : (n,) array or None
         Non-negative weights; an integer weight equals repetition.
     callbacks : sequence of callables
-        Each is called with a :class:`bcfw.solvers.PassInfo` after every pass; True stops. A callback's methods
-        ``start()`` and ``finish(result)``, if it has them, are called before and after the run (with None, if it
-        failed).
+        Each is called with a :class:`bcfw.solvers.PassInfo` after every pass; True, or what counts as it, stops. A
+        callback's methods ``start()`` and ``finish(result)``, if it has them, are called before and after the run
+        (with None, if it failed).
     seed : int
         Makes the run reproducible, except where a solver reads the clock: "auto" with a Python model or a costly
         oracle (give the result's ``solver`` instead), and ``MultiPlane(clock="wall")``.
@@ -87,8 +90,8 @@ def train(
     checkpoint : path, (path, seconds) or None
         Where, and how often (60 s), to save the state, also within a pass; saved at the end and after an error, too.
     n_jobs : int
-        Threads of the certificate passes; -1 takes all cores. The oracle of a Python model is then called from several
-        threads at once.
+        Threads of the certificate passes, at most 1024; -1 takes all cores. The oracle of a Python model is then
+        called from several threads at once.
     verbose : int
         0 quiet, 1 a live display, 2 plain lines.
 
@@ -208,8 +211,9 @@ def save_or_warn(problem: DualProblem, path: str | Path) -> None:
 
 def thread_count(n_jobs: Any) -> int:
     """The option n_jobs as a number of threads."""
-    if not Count(1).accepts(n_jobs) and not (Count(-1, least=-1).accepts(n_jobs) and n_jobs == -1):
-        raise OptionError(f"n_jobs must be a whole number >= 1, or -1 for all cores, got {n_jobs!r}")
+    threads = Count(1, most=MOST_THREADS)
+    if not threads.accepts(n_jobs) and not Count(-1, least=-1, most=-1).accepts(n_jobs):
+        raise OptionError(f"n_jobs must be {threads.allowed()}, or -1 for all cores, got {n_jobs!r}")
     return int(n_jobs) if n_jobs > 0 else os.cpu_count() or 1
 
 

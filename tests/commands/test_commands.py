@@ -48,6 +48,17 @@ def test_demo_without_matplotlib_says_how_to_get_it(monkeypatch, tmp_path):
     assert not list(tmp_path.glob("*.png"))
 
 
+@pytest.mark.parametrize("words", [["--seed", "-1"], ["--out", "FILE/pictures"]], ids=" ".join)
+def test_demo_refuses_before_it_trains(words, tmp_path, monkeypatch):
+    monkeypatch.setattr("bcfw.datasets.load_digit_words", lambda **options: pytest.fail("too late"))
+    (tmp_path / "FILE").write_text("not a folder")
+    monkeypatch.chdir(tmp_path)
+    answer = CliRunner().invoke(main, ["demo", *words])
+    assert answer.exit_code in (1, 2)
+    assert "Error" in answer.output
+    assert isinstance(answer.exception, SystemExit)
+
+
 def test_cache_is_shown_and_cleared(monkeypatch, tmp_path):
     monkeypatch.setenv("BCFW_CACHE_DIR", str(tmp_path / "compiled"))
     (tmp_path / "compiled").mkdir()

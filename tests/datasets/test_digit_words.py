@@ -60,7 +60,20 @@ def test_noise_stays_in_the_pixel_range_and_the_constant_can_be_left_out():
     assert x.max() == 1.0
 
 
-@pytest.mark.parametrize("options", [{"n_train": 0}, {"n_test": 2.5}, {"noise": -1.0}, {"noise": float("nan")}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_train": 0},
+        {"n_train": 10**30},
+        {"n_test": 2.5},
+        {"noise": -1.0},
+        {"noise": float("nan")},
+        {"seed": -1},
+        {"seed": "a"},
+        {"constant": None},
+    ],
+    ids=str,
+)
 def test_impossible_options_are_named(options):
     with pytest.raises(OptionError, match=next(iter(options))):
         load_digit_words(**options)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from bcfw.datasets import (
+    CONVERTERS,
     DataNotFound,
     cache_folder,
     convert_conll2000,
@@ -14,6 +16,7 @@ from bcfw.datasets import (
     fetch_ocr,
     fetch_usps,
     hansards,
+    ocr,
     usps,
 )
 from bcfw.errors import BcfwError, InputError, OptionError
@@ -61,6 +64,24 @@ def test_a_broken_file_names_itself_and_the_converter(cache):
         fetch_usps()
 
 
+def test_arrays_of_wrong_shapes_name_the_file_and_the_converter(cache):
+    (cache / ocr.FILE).parent.mkdir(parents=True)
+    good = {"X": np.ones((3, 128)), "y": np.zeros(3, int), "offsets": np.array([0, 2, 3]), "fold": np.array([0, 1])}
+    np.savez(cache / ocr.FILE, **good)
+    assert len(fetch_ocr("small").X_train) == 1
+    for name, bad in (("X", np.ones(3)), ("X", np.ones((2, 128))), ("offsets", [0, 3, 2]), ("fold", [[0], [1], [1]])):
+        np.savez(cache / ocr.FILE, **{**good, name: bad})
+        with pytest.raises(InputError, match=r"ocr.*do not fit together.*'bcfw convert ocr "):
+            fetch_ocr("small")
+
+
+@pytest.mark.parametrize("path", [None, 3, ["letter.data"]])
+def test_originals_are_given_by_their_paths(path, tmp_path):
+    for converter in CONVERTERS.values():
+        with pytest.raises(OptionError, match="must be the path of an original file"):
+            converter.convert(**dict.fromkeys(converter.originals, path), out=tmp_path)
+
+
 def test_missing_pairs_name_the_source_and_the_arrays_to_save(cache):
     with pytest.raises(DataNotFound, match=r"(?s)HLT-NAACL 2003.*http.*save the arrays X .*BCFW_DATA") as caught:
         fetch_hansards()
@@ -73,3 +94,5 @@ def test_missing_pairs_name_the_source_and_the_arrays_to_save(cache):
 def test_unknown_size_is_named_with_the_nearest():
     with pytest.raises(OptionError, match="did you mean 'large'"):
         fetch_ocr("larg")
+    with pytest.raises(OptionError, match=r"fetch_ocr has no size \['large'\]"):
+        fetch_ocr(["large"])

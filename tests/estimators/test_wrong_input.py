@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from bcfw.errors import InputError, OptionError
-from bcfw.estimators import ChainSVM, MulticlassSVM
+from bcfw.estimators import ChainSVM, MulticlassSVM, MultilabelSVM
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,30 @@ def test_bad_points(points):
         svm.score(X, y[:-1])
     with pytest.raises(InputError, match="sample_weight of example 1 is -1"):
         MulticlassSVM().fit(X, y, [1, -1, *[1] * 88])
-    with pytest.raises(InputError, match="sample_weight must hold one number per example"):
+    with pytest.raises(InputError, match="sample_weight must hold real numbers, got text"):
         MulticlassSVM().fit(X, y, ["heavy"] * 90)
     with pytest.raises(InputError, match=r"example 1: the label .* is not hashable"):
         MulticlassSVM().fit(np.eye(3), ["a", {"b"}, "c"])
     with pytest.raises(ValueError, match="y to be passed"):
         MulticlassSVM().fit(X, None)
+
+
+@pytest.mark.parametrize("kind", [MulticlassSVM, MultilabelSVM])
+def test_points_that_are_no_numbers(kind):
+    y = [[0, 1], [1, 0]] if kind is MultilabelSVM else [0, 1]
+    svm = kind().fit(np.eye(2), y)
+    day = np.datetime64("2020-01-01")
+    for X in (np.full((2, 2), day), [[1.0, 2.0], [1.0, day]], np.full((2, 2), np.timedelta64(1, "D")), [[10**400, 1]]):
+        for call in (lambda X=X: kind().fit(X, y), lambda X=X: svm.predict(X)):
+            with pytest.raises(InputError, match="X must hold real numbers"):
+                call()
+
+
+def test_multilabel_scores_need_rows_of_0_and_1():
+    svm = MultilabelSVM().fit(np.eye(2), [[0, 1], [1, 0]])
+    for y, message in (([[0, 1], None], "example 1 must have a row"), ([[0, 1], [2, 0]], "example 1 has 2 at label 0")):
+        with pytest.raises(InputError, match=message):
+            svm.score(np.eye(2), y)
 
 
 def test_bad_sequences(sequences):

@@ -29,6 +29,12 @@ BAD_MULTICLASS = {
     "text label": (X2, ["a", "b", "a", "b"], "whole numbers"),
     "missing label": (X2, [0, 1, None, 0], "labels"),
     "two labels": (X2, [[0, 1]] * 4, "one label per example"),
+    "dates": (np.full((4, 2), np.datetime64("2020-01-01")), Y2, "X must hold real numbers, got dates"),
+    "durations": (np.full((4, 2), np.timedelta64(1, "D")), Y2, "X must hold real numbers, got durations"),
+    "numbers as text": (X2.astype(str), Y2, "X must hold real numbers, got text"),
+    "missing number": (replaced(X2.tolist(), 2, [1.0, None]), Y2, r"X has None at \[2, 1\]; fill in"),
+    "beyond floats": (replaced(X2.tolist(), 2, [1.0, 10**400]), Y2, "X must hold real numbers .*too large"),
+    "too large to be squared": (with_value(X2, 2, 1, 1e300), Y2, r"example 2 has 1e\+300, which is too large"),
 }
 
 
@@ -59,6 +65,11 @@ BAD_CHAINS = {
     "nan label": (CHAINS, replaced(LABELS, 0, [0, np.nan]), "example 0"),
     "text label": (CHAINS, replaced(LABELS, 2, ["a", "b", "a"]), "example 2"),
     "missing label": (CHAINS, replaced(LABELS, 1, None), "example 1"),
+    "1-D sparse": (replaced(CHAINS, 1, sp.coo_array(np.ones(2))), LABELS, r"example 1 must be a \(T, F\) array"),
+    "all of it 1-D sparse": (sp.coo_array(np.ones(3)), LABELS, r"example 0 must be a \(T, F\) array"),
+    "dates": (replaced(CHAINS, 1, np.full((1, 2), np.datetime64("2020-01-01"))), LABELS, "example 1.*dates"),
+    "complex in csr": (replaced(CHAINS, 1, sp.csr_array([[1j, 0]])), LABELS, "example 1.*complex"),
+    "set": (set("abc"), LABELS, "a set has no first"),
 }
 
 
@@ -88,6 +99,33 @@ def test_bad_data_for_prediction():
         flat.model.predict(flat.w[:-1], X2)
 
 
+@pytest.mark.parametrize("strange", [None, 3.0, {0: 1}, {1, 2}, sp.coo_array(np.ones(2)), object()])
+def test_inputs_of_predict_that_are_no_sequences(strange):
+    links = np.ones((2, 2, 1))
+    for model, X, y in ((Chain(), CHAINS, LABELS), (Matching(), [links], [np.eye(2)]), (Multiclass(), X2, Y2)):
+        result = bcfw.train(model, X, y, lam=1.0, tol=0.5)
+        with pytest.raises(bcfw.InputError, match=type(model).__name__):
+            result.predict(strange)
+
+
+@pytest.mark.parametrize(
+    "cost", [1j * (1 - np.eye(2)), np.full((2, 2), np.datetime64("2020-01-01")), [[0, None], [1, 0]]]
+)
+def test_costs_that_are_no_numbers(cost):
+    for model, X, y in ((Multiclass(cost=cost), X2, Y2), (Chain(cost=cost), CHAINS, LABELS)):
+        with pytest.raises(bcfw.OptionError, match="cost"):
+            bcfw.train(model, X, y)
+
+
+def test_links_that_are_no_numbers():
+    X, y = [np.ones((2, 2, 1))], [np.eye(2)]
+    with pytest.raises(bcfw.InputError, match=r"link \(0, 0\) has 1e\+200, which is too large"):
+        bcfw.train(Matching(), [1e200 * X[0]], y)
+    for strange in (np.eye(2) + 0j, np.full((2, 2), np.timedelta64(1, "D"))):
+        with pytest.raises(bcfw.InputError, match="example 0: y must hold 1"):
+            bcfw.train(Matching(), X, [strange])
+
+
 @pytest.mark.parametrize(
     "data",
     [(None, [0]), ((x for x in X2), Y2), (X2, 5), (np.float64(3.0), Y2)],
@@ -111,6 +149,9 @@ def test_data_that_are_no_sequences(data):
         ([0, 0, 0, 0], "zero"),
         ([1e308] * 4, "too large"),
         (["a", "b", "c", "d"], "number"),
+        (np.ones(4) + 1j, "complex"),
+        (np.full(4, np.timedelta64(1, "D")), "durations"),
+        ([1, None, 1, 1], "None at"),
     ],
 )
 def test_wrong_sample_weights(weight, message):

@@ -121,8 +121,8 @@ ERRORS = {
     "number": (1.0, bcfw.OptionError, "pair"),
     "three": ((0, 1, 2), bcfw.OptionError, "pair"),
     "array": (np.zeros((2, DIM)), bcfw.OptionError, "pair"),
-    "words": (("low", "high"), bcfw.OptionError, "lower must be a number"),
-    "ragged": ((None, [[1.0], [1.0, 2.0]]), bcfw.OptionError, "upper must be a number"),
+    "words": (("low", "high"), bcfw.OptionError, "lower must hold real numbers"),
+    "ragged": ((None, [[1.0], [1.0, 2.0]]), bcfw.OptionError, "upper must hold real numbers"),
     "lower inf": ((INF, None), bcfw.OptionError, "no finite weight 0"),
     "upper -inf": ((None, np.where(np.arange(DIM) == 4, -INF, 1.0)), bcfw.OptionError, "no finite weight 4"),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -91,3 +93,13 @@ def test_one_label_and_single_positions(K):
     result = bcfw.train(bcfw.models.Chain(n_labels=K), X, y, lam=0.01)
     assert [labels.tolist() for labels in result.predict(X)] == [[0], [K - 1]]
     assert result.status == "converged"
+
+
+def test_the_hamming_loss_needs_no_matrix_and_trains_as_with_one():
+    case = CASES["chain-cost"]
+    K = case.model.n_labels
+    models = [bcfw.models.Chain(K), bcfw.models.Chain(K, cost=1.0 - np.eye(K))]
+    results = [dataclasses.replace(case, model=model).few_passes(5, solver="bcfw") for model in models]
+    np.testing.assert_array_equal(results[0].w, results[1].w)
+    assert results[0].model.cost is None
+    assert results[0].model.loss([0, 1], [0, 2]) == results[1].model.loss([0, 1], [0, 2]) == 0.5

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 import bcfw
+from bcfw.models import Chain, Multiclass
 from oracle_checks import arrays, check_oracle, costs
-from problems import multiclass_case
+from problems import CASES, multiclass_case
 
 
 def test_multiclass_layout_of_w():
@@ -33,3 +37,27 @@ def multiclass_cases(draw):
 @given(multiclass_cases())
 def test_multiclass_oracle_on_drawn_problems(drawn):
     check_oracle(*drawn)
+
+
+def test_the_plain_loss_needs_no_matrix_and_trains_as_with_one():
+    case = CASES["multiclass-cost"]
+    K = case.model.n_labels
+    plain, by_matrix = Multiclass(K), Multiclass(K, cost=1.0 - np.eye(K))
+    results = [dataclasses.replace(case, model=model).few_passes(5, solver="bcfw") for model in (plain, by_matrix)]
+    np.testing.assert_array_equal(results[0].w, results[1].w)
+    assert plain.bind(case.X, case.y).pack(case.X, case.y).cost.size == 0
+    assert [results[0].model.loss(0, k) for k in range(K)] == [results[1].model.loss(0, k) for k in range(K)]
+
+
+def test_a_label_far_beyond_the_others_is_questioned():
+    """At least one label in a hundred must occur, where there are more than 10,000."""
+    X = np.eye(4)
+    with pytest.raises(bcfw.InputError, match=r"example 2 has label 30000, but only 3 .* give n_labels=30001"):
+        Multiclass().bind(X, [0, 1, 30_000, 1])
+    with pytest.raises(bcfw.InputError, match=r"example 1 has label 10000, .*give n_labels=10001"):
+        Chain().bind([X, X], [[0, 1, 2, 0], [0, 1, 10_000, 0]])
+    assert Multiclass().bind(X, [0, 1, 9999, 1]).n_labels == 10_000
+    assert Multiclass(n_labels=30_001).bind(X, [0, 1, 30_000, 1]).dim == 4 * 30_001
+    for y in (np.array([0, 1, 2**63, 1], np.uint64), [0, 1, 1e300, 1], [0, 1, 2**31, 1]):
+        with pytest.raises(bcfw.InputError, match=r"example 2 has label .*below 2\*\*31"):
+            Multiclass().bind(X, y)

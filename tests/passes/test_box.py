@@ -36,6 +36,11 @@ def searches(draw):
     return gap, free, draw(st.sampled_from([0.1, 1.0, 3.0])), draw(st.sampled_from([0.25, 1.0, 2.5])), box
 
 
+def everywhere(box):
+    """All coordinates as the ones that a direction moves."""
+    return np.arange(box.shape[1])
+
+
 def dual_along(gamma, gap, free, lam, box):
     """Change of the dual from v to ``v + gamma dv``, from its definition ``ell - lam (v'w - |w|^2/2)``.
 
@@ -60,7 +65,7 @@ def slope_along(gamma, gap, free, lam, box):
 @given(searches())
 def test_box_step_is_the_maximiser(search):
     gap, free, lam, bound, box = search
-    gamma = box_step(gap, free, lam, bound, box)
+    gamma = box_step(gap, free, lam, bound, box, everywhere(box))
     assert 0.0 <= gamma <= bound
     best = dual_along(gamma, gap, free, lam, box)
     for other in np.linspace(0.0, bound, 301):
@@ -77,7 +82,7 @@ def test_box_step_is_the_maximiser(search):
 def test_box_step_is_the_root_of_the_slope(search):
     gap, free, lam, bound, box = search
     free += 0.5  # with curvature everywhere the root is unique
-    gamma = box_step(gap, free, lam, bound, box)
+    gamma = box_step(gap, free, lam, bound, box, everywhere(box))
     if gap <= 0.0:
         assert gamma == 0.0
     elif slope_along(bound, gap, free, lam, box) >= 0.0:
@@ -92,7 +97,7 @@ def test_box_step_is_the_root_of_the_slope(search):
 def test_box_gain_is_the_difference_of_the_dual(search, gamma):
     gap, free, lam, _, box = search
     expected = dual_along(gamma, gap, free, lam, box)
-    assert box_gain(gamma, gap, free, lam, box) == pytest.approx(expected, rel=1e-12, abs=1e-11)
+    assert box_gain(gamma, gap, free, lam, box, everywhere(box)) == pytest.approx(expected, rel=1e-12, abs=1e-11)
 
 
 def test_box_step_on_many_coordinates_and_kinks_at_one_point():
@@ -108,7 +113,7 @@ def test_box_step_on_many_coordinates_and_kinks_at_one_point():
             moved = box.copy()
             moved[:2] += spread * dv * rng.random(b)
             gap = 0.7 * slope_drop(moved, 0.0)
-            gamma = box_step(gap, 0.0, 1.0, 1.0, moved)
+            gamma = box_step(gap, 0.0, 1.0, 1.0, moved, everywhere(moved))
             assert abs(slope_along(gamma, gap, 0.0, 1.0, moved)) <= 1e-12 * gap
             assert 0.0 < gamma < 1.0
 
@@ -129,8 +134,10 @@ def test_box_step_is_the_same_compiled():
         ends[0, rng.random(b) < 0.3], ends[1, rng.random(b) < 0.3] = -INF, INF
         box = np.vstack([ends, rng.standard_normal((2, b))])
         gap, free = rng.random(), rng.random() * rng.integers(2)
-        gamma = box_step(gap, free, 0.5, 1.0, box)
+        gamma = box_step(gap, free, 0.5, 1.0, box, everywhere(box))
         inside += 0.0 < gamma < 1.0
-        assert step(gap, free, 0.5, 1.0, box) == pytest.approx(gamma, abs=1e-12)
-        assert gain(gamma, gap, free, 0.5, box) == pytest.approx(box_gain(gamma, gap, free, 0.5, box), abs=1e-12)
+        assert step(gap, free, 0.5, 1.0, box, everywhere(box)) == pytest.approx(gamma, abs=1e-12)
+        assert gain(gamma, gap, free, 0.5, box, everywhere(box)) == pytest.approx(
+            box_gain(gamma, gap, free, 0.5, box, everywhere(box)), abs=1e-12
+        )
     assert inside >= 50

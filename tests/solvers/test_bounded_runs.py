@@ -7,8 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
+from bcfw.models import KernelModel
+from bcfw.passes import contract
+from bcfw.passes.contract import Data, Work, apply, load_truth, touched
+from bcfw.passes.oracle import direction_from_average
+from bcfw.records import State
 from bcfw.solvers import BCFW, BatchFW, MultiPlane
-from problems import BOUNDED_CASES, CASES
+from problems import BOUNDED_CASES, CASES, COMPILED_CASES, continue_with, interpreted
 
 INF = np.inf
 
@@ -144,3 +149,42 @@ def test_tight_tolerance_gives_the_optimal_weights(name):
     assert result.status == "converged"
     assert result.primal == pytest.approx(best.primal, abs=result.gap + 1e-9)
     np.testing.assert_allclose(result.w, best.w, rtol=0, atol=np.sqrt(2 * (result.gap + 1e-9) / case.lam))
+
+
+def changed_pass(data_fields, work_fields, state_fields, i, out, listed):
+    """Template: the direction from the average to the truth, applied, and the coordinates that it touches."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    load_truth(data, i, work)
+    direction_from_average(data, i, state.mu, work)
+    apply(data, i, 1.0, work, out)
+    return touched(data, i, work, listed)
+
+
+@pytest.mark.parametrize("name", BOUNDED_CASES)
+def test_touched_lists_all_that_a_direction_changes(name):
+    problem = BOUNDED_CASES[name].problem()
+    continue_with(problem, BCFW(), max_passes=2)
+    for i in problem.blocks:
+        change, room = np.zeros(problem.form.dim), np.full(10_000, -1)
+        count = problem.call(changed_pass, i, change, room)
+        if count < 0:  # dense features
+            assert not isinstance(problem.form.model, KernelModel)
+            continue
+        assert set(np.flatnonzero(change)) <= set(room[:count].tolist())
+        assert problem.call(changed_pass, i, change, room[: max(count - 1, 0)]) in (-1, 0)
+
+
+@pytest.mark.parametrize("solver", [BCFW(), BCFW(step="best", sampling="cyclic")], ids=repr)
+@pytest.mark.parametrize("name", [name for name in BOUNDED_CASES if name in COMPILED_CASES])
+def test_steps_on_touched_coordinates_are_steps_on_all(name, solver):
+    """The same run where nothing is listed; and w is always v clipped."""
+    case = interpreted(BOUNDED_CASES[name])
+    problem, other = case.problem(), case.problem()
+    other.form.kernels = other.form.kernels.rebound(touched=contract.touched)
+    for one in (problem, other):
+        continue_with(one, solver, max_passes=3)
+    np.testing.assert_allclose(problem.v, other.v, rtol=0, atol=1e-10)
+    for one in (problem, other):
+        np.testing.assert_array_equal(one.state.w, one.clip(one.v))

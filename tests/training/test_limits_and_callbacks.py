@@ -56,7 +56,17 @@ def test_callback_may_answer_with_numpys_true():
     assert result.n_passes == 1
 
 
-@pytest.mark.parametrize("answer", [None, False, np.False_])
+@pytest.mark.parametrize("answer", [1, "enough", np.array([True])])
+def test_what_counts_as_true_stops(answer):
+    assert CASES["multiclass-cost"].train(tol=1e-3, callbacks=[lambda info: answer]).status == "stopped"
+
+
+def test_an_answer_that_is_neither_true_nor_false():
+    with pytest.raises(bcfw.OptionError, match="a callback must return True to stop"):
+        CASES["multiclass-cost"].train(callbacks=[lambda info: info.w > 0.0])
+
+
+@pytest.mark.parametrize("answer", [None, False, np.False_, 0])
 def test_other_answers_of_a_callback_go_on(answer):
     result = CASES["multiclass-cost"].train(tol=0.1, callbacks=[lambda info: answer])
     assert result.status == "converged"

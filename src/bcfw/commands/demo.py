@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from bcfw.errors import BcfwError
+from bcfw.files import check_writable
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -30,11 +33,14 @@ What to do next:
     show_default=True,
     help="Folder for the pictures.",
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of the data and of training.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of data and training.")
 @click.option("--plain", is_flag=True, help="Progress as plain lines instead of a live bar.")
 def demo(out: Path, seed: int, plain: bool) -> None:
     """Train a sequence labeller on handwritten dates; show progress, certificate, test errors and pictures."""
-    run_demo(out, seed, verbose=2 if plain else 1)
+    try:
+        run_demo(out, seed, verbose=2 if plain else 1)
+    except (BcfwError, OSError) as error:
+        raise click.ClickException(str(error)) from error
 
 
 def run_demo(out: Path, seed: int = 0, verbose: int = 1, console: Console | None = None) -> dict[str, Any]:
@@ -52,6 +58,8 @@ def run_demo(out: Path, seed: int = 0, verbose: int = 1, console: Console | None
     from bcfw.datasets import load_digit_words
     from bcfw.estimators import ChainSVM, MulticlassSVM
 
+    out.mkdir(parents=True, exist_ok=True)
+    check_writable(out / "words.png", "out")  # now, not after training
     console = console or Console(highlight=False)
     words = load_digit_words(seed=seed)
     console.print(
@@ -102,7 +110,6 @@ def draw(out: Path, result: Any, words: Any, predictions: dict[str, Any], consol
     """The convergence plot, and words on which the two models differ most."""
     from bcfw.report.plots import PlotUnavailableError, plot_convergence, plot_sequences
 
-    out.mkdir(parents=True, exist_ok=True)
     differences = [int(np.sum(one != other)) for one, other in zip(*predictions.values(), strict=True)]
     shown = np.argsort(differences, kind="stable")[::-1][:6]
     images = [words.X_test[i][:, :64].reshape(-1, 8, 8) for i in shown]

@@ -18,4 +18,6 @@ def feature_matrix(values: np.ndarray, constant: bool) -> np.ndarray:
 def cut(flat: np.ndarray, offsets: np.ndarray, which: Iterable[int] | None = None) -> list[np.ndarray]:
     """The pieces ``flat[offsets[k]:offsets[k + 1]]`` as views, for all ``k`` or those in ``which``."""
     ends = offsets.tolist()
+    if ends[0] != 0 or ends[-1] != len(flat) or np.any(np.diff(offsets) < 0):
+        raise ValueError(f"offsets must rise from 0 to {len(flat)}, the number of rows, got {offsets!r:.100}")
     return [flat[ends[k] : ends[k + 1]] for k in (range(len(ends) - 1) if which is None else which)]

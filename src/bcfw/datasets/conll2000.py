@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
 from bcfw.datasets.arrays import cut
-from bcfw.datasets.converted import save_bytes
+from bcfw.datasets.converted import original, save_bytes
 from bcfw.datasets.locate import Source
 from bcfw.errors import InputError
 from bcfw.files import PathLike
@@ -192,7 +192,7 @@ def convert_conll2000(train: PathLike, test: PathLike, out: PathLike | None = No
     list of Path
         The files written.
     """
-    corpora = [read_corpus(Path(source)) for source in (train, test)]
+    corpora = [read_corpus(original(source, name)) for name, source in (("train", train), ("test", test))]
     return [
         # Without a time stamp, equal text gives equal files.
         save_bytes(out, name, gzip.compress(_text(corpus).encode(), mtime=0))

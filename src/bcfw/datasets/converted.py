@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bcfw.datasets.locate import cache_folder
+from bcfw.errors import OptionError
 from bcfw.files import PathLike, replacing
 
 
@@ -28,6 +30,13 @@ class Converter(NamedTuple):
     title: str
     convert: Callable[..., list[Path]]
     originals: Mapping[str, str]
+
+
+def original(path: Any, parameter: str) -> Path:
+    """The path of an original file or folder, given as ``parameter`` of a converter."""
+    if not isinstance(path, str | os.PathLike):
+        raise OptionError(f"{parameter} must be the path of an original file, got {path!r}")
+    return Path(path)
 
 
 def save_arrays(out: PathLike | None, name: str, arrays: dict[str, Any]) -> Path:

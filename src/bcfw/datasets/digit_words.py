@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import datetime
-import math
-from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
 from bcfw.datasets.arrays import cut, feature_matrix
-from bcfw.errors import OptionError
 from bcfw.inputs.numbers import offsets
+from bcfw.options import Count, Flag, NonNegative
 
 FIRST_DAY = datetime.date(1980, 1, 1)
 LAST_DAY = datetime.date(1999, 12, 31)
 
 #: How many leading digits of DDMMYYYY a word leaves out: the whole date, month and year, or the year.
 LEFT_OUT = (0, 2, 4)
+
+#: So many words take 30 GB.
+MOST_WORDS = 10**7
 
 #: The images before this row of ``load_digits`` write the training words, those from it on the test words.
 FIRST_TEST_IMAGE = 1200
@@ -91,7 +92,14 @@ def load_digit_words(
     >>> sorted({len(y) for y in words.y_train})
     [4, 6, 8]
     """
-    _check_options(n_train, n_test, noise)
+    for name, option, value in (
+        ("n_train", Count(1000, most=MOST_WORDS), n_train),
+        ("n_test", Count(500, most=MOST_WORDS), n_test),
+        ("noise", NonNegative(0.2), noise),
+        ("constant", Flag(True), constant),
+        ("seed", Count(0, least=0), seed),
+    ):
+        option.check("load_digit_words", name, value)
     pixels, digits = load_digits(return_X_y=True)
     bunch = Bunch()
     parts = {"train": (n_train, slice(None, FIRST_TEST_IMAGE)), "test": (n_test, slice(FIRST_TEST_IMAGE, None))}
@@ -112,14 +120,6 @@ def load_digit_words(
         constant=" and a constant 1" if constant else "",
     )
     return bunch
-
-
-def _check_options(n_train: Any, n_test: Any, noise: Any) -> None:
-    for name, value in (("n_train", n_train), ("n_test", n_test)):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise OptionError(f"load_digit_words: {name} must be a whole number >= 1, got {value!r}")
-    if not isinstance(noise, int | float | np.number) or not 0 <= noise < math.inf:
-        raise OptionError(f"load_digit_words: noise must be a number >= 0, got {noise!r}")
 
 
 def _draw_dates(n_words: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

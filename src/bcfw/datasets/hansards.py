@@ -50,6 +50,7 @@ alignment models, ACL 2000.
 """
 
 
+@SOURCE.fitting()
 def fetch_hansards() -> Bunch:
     """English-French word alignment, from ``BCFW_DATA`` or the user's cache.
 

@@ -56,6 +56,7 @@ ECCV 2002.
 """
 
 
+@SOURCE.fitting()
 def fetch_horses(*, constant: bool = True) -> Bunch:
     """The Weizmann horses as graphs of superpixels, from ``BCFW_DATA`` or the user's cache.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from bcfw.datasets import superpixels
-from bcfw.datasets.converted import save_arrays
+from bcfw.datasets.converted import original, save_arrays
 from bcfw.datasets.horses import COLOUR_WORDS, FILES, SIDE, TEXTURE_WORDS, TOTAL_COUNT
 from bcfw.errors import InputError
 from bcfw.files import PathLike
@@ -38,7 +38,7 @@ def convert_horses(rgb: PathLike, figure_ground: PathLike, out: PathLike | None 
     list of Path
         The files written.
     """
-    pairs = _image_pairs(Path(rgb), Path(figure_ground))
+    pairs = _image_pairs(original(rgb, "rgb"), original(figure_ground, "figure_ground"))
     images, masks = _read_pairs(pairs)
     labs = [superpixels.to_lab(image) for image in images]
     maps = [superpixels.slic(lab) for lab in labs]
@@ -53,6 +53,9 @@ def convert_horses(rgb: PathLike, figure_ground: PathLike, out: PathLike | None 
 
 def _image_pairs(rgb: Path, figure_ground: Path) -> list[tuple[Path, Path]]:
     """Photographs and their masks, which have the same names up to the ending, in the order of names."""
+    for folder in (rgb, figure_ground):
+        if not folder.is_dir():
+            raise InputError(f"{folder} is not a folder with images")
     masks = {path.stem: path for path in sorted(figure_ground.iterdir()) if path.is_file()}
     images = [path for path in sorted(rgb.iterdir()) if path.is_file()]
     if not images:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -74,6 +75,19 @@ class Source:
             raise InputError(
                 f"{self.title}: cannot read {', '.join(names)} from {path} ({error}); to write it again, "
                 f"{self._recipe()}"
+            ) from error
+
+    @contextmanager
+    def fitting(self) -> Iterator[None]:
+        """Where the arrays of converted files do not fit together, say which data they are and how to get others."""
+        try:
+            yield
+        except BcfwError:
+            raise
+        except (TypeError, ValueError, IndexError, AttributeError, MemoryError) as error:
+            raise InputError(
+                f"{self.title}: the arrays in {' and '.join(self.files)} do not fit together ({error}); to write them "
+                f"again, {self._recipe()}"
             ) from error
 
     def _recipe(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from bcfw.datasets.arrays import cut, feature_matrix
-from bcfw.datasets.converted import save_arrays
+from bcfw.datasets.converted import original, save_arrays
 from bcfw.datasets.locate import Source
 from bcfw.errors import InputError, OptionError, nearest
 from bcfw.files import PathLike
@@ -47,6 +47,7 @@ redistribute it. Reference: B. Taskar, C. Guestrin, D. Koller, Max-margin Markov
 """
 
 
+@SOURCE.fitting()
 def fetch_ocr(size: str = "large", *, constant: bool = True) -> Bunch:
     """Taskar's handwritten words, from ``BCFW_DATA`` or the user's cache.
 
@@ -85,8 +86,8 @@ def fetch_ocr(size: str = "large", *, constant: bool = True) -> Bunch:
     >>> len(words.X_train), len(words.X_test), words.X_train[0].shape  # doctest: +SKIP
     (626, 6251, (9, 129))
     """
-    if size not in TRAIN_FOLDS:
-        raise OptionError(f"fetch_ocr has no size {size!r}; {nearest(size, TRAIN_FOLDS)}")
+    if not isinstance(size, str) or size not in TRAIN_FOLDS:
+        raise OptionError(f"fetch_ocr has no size {size!r}; {nearest(str(size), TRAIN_FOLDS)}")
     (path,) = SOURCE.locate()
     pixels, letters, word_off, fold = SOURCE.arrays(path, "X", "y", "offsets", "fold")
     X = feature_matrix(pixels, constant)
@@ -120,7 +121,7 @@ def convert_ocr(letters: PathLike, out: PathLike | None = None) -> list[Path]:
     list of Path
         The file written.
     """
-    source = Path(letters)
+    source = original(letters, "letters")
     rows = list(_letter_rows(source))
     words = _words(source, rows)
     order = [row for word in words for row in word]

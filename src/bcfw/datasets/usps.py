@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from bcfw.datasets.arrays import feature_matrix
-from bcfw.datasets.converted import save_arrays
+from bcfw.datasets.converted import original, save_arrays
 from bcfw.datasets.locate import Source
 from bcfw.errors import InputError
 from bcfw.files import PathLike
@@ -43,6 +43,7 @@ text recognition research, IEEE Transactions on Pattern Analysis and Machine Int
 """
 
 
+@SOURCE.fitting()
 def fetch_usps(*, constant: bool = True) -> Bunch:
     """The USPS zip-code digits, from ``BCFW_DATA`` or the user's cache.
 
@@ -108,7 +109,7 @@ def convert_usps(train: PathLike, test: PathLike, out: PathLike | None = None) -
 
     arrays: dict[str, np.ndarray] = {}
     labels: dict[str, np.ndarray] = {}
-    for part, source in (("train", Path(train)), ("test", Path(test))):
+    for part, source in (("train", original(train, "train")), ("test", original(test, "test"))):
         try:
             X, y = load_svmlight_file(str(source), n_features=N_PIXELS, zero_based=False)
         except (ValueError, EOFError) as error:

@@ -22,7 +22,8 @@ import numpy as np
 from bcfw.dual.certificates import dual_value
 from bcfw.errors import OracleError
 from bcfw.inputs.bounds import join_bounds
-from bcfw.passes.box import DV, LOWER, UPPER, V, box_step
+from bcfw.passes.box import LOWER, UPPER, V, box_step
+from bcfw.passes.contract import with_bounds
 from bcfw.passes.rebuild import fold_pass, loss_pass, rebuild_pass, store_rebuild_pass
 from bcfw.passes.steps import exact_step
 from bcfw.passes.store_visits import store_pass
@@ -87,7 +88,7 @@ class DualProblem:
     outside : function that returns a context
         While a solver works on another problem than this one (an accelerated iteration), this one is in the context.
     blocks : blocks with positive c_i, the ones that passes visit
-    bounded, box : coordinates of w with a finite bound, and the box around them (see :mod:`bcfw.passes.box`)
+    bounded, box : coordinates of w with a finite bound, and the box, empty without any (see :mod:`bcfw.passes.box`)
     tally : what passes count (see :mod:`bcfw.records`)
     oracle_calls : oracle calls of steps and certificates so far
     """
@@ -106,12 +107,12 @@ class DualProblem:
         self.lam = lam
         self.n_blocks = len(c)
         self.blocks = np.flatnonzero(c > 0)
-        self._bounds = (np.full(form.dim, -np.inf), np.full(form.dim, np.inf)) if bounds is None else bounds
-        finite = np.isfinite(self._bounds[0]) | np.isfinite(self._bounds[1])
-        self.bounded = np.flatnonzero(finite)
-        self.box = np.zeros((4, len(self.bounded)))
-        self.box[LOWER], self.box[UPPER] = self._bounds[0][finite], self._bounds[1][finite]
-        self._probe = np.zeros(form.dim if len(self.bounded) else 0)
+        self.box = np.zeros((4, 0 if bounds is None else form.dim))
+        if bounds is not None:
+            self.box[LOWER], self.box[UPPER] = bounds
+        self.bounded = np.flatnonzero(np.isfinite(self.box[LOWER]) | np.isfinite(self.box[UPPER]))
+        self._probe = np.zeros(self.box.shape[1])
+        self._moved = np.zeros(len(self.bounded), np.int64), np.zeros(1, np.int64)
         self.state = State(
             w=self.clip(np.zeros(form.dim)),
             mu=tuple(form.initial_mu(data)),
@@ -134,7 +135,7 @@ class DualProblem:
 
     def clip(self, v: np.ndarray) -> np.ndarray:
         """The weights of an unclipped v; v itself without bounds."""
-        return np.clip(v, *self._bounds) if len(self.bounded) else v
+        return np.clip(v, self.box[LOWER], self.box[UPPER]) if len(self.bounded) else v
 
     @property
     def v(self) -> np.ndarray:
@@ -142,12 +143,12 @@ class DualProblem:
         if not len(self.bounded):
             return self.state.w
         v = self.state.w.copy()
-        v[self.bounded] = self.box[V]
+        v[self.bounded] = self.box[V, self.bounded]
         return v
 
     @v.setter
     def v(self, v: np.ndarray) -> None:
-        self.box[V] = v[self.bounded]
+        self.box[V, self.bounded] = v[self.bounded]
         self.state.w[:] = self.clip(v)
 
     @property
@@ -170,13 +171,16 @@ class DualProblem:
         """What steps on this problem need to know."""
         averages = np.zeros((tracks, self.form.dim))
         n = len(self.blocks)
-        return StepRule(self.lam, size, n, averages, 0, self.bounded, self.box, self._probe)
+        return StepRule(self.lam, size, n, averages, 0, self.bounded, self.box, self._probe, *self._moved)
 
     def best_step(self, v: np.ndarray, direction: np.ndarray, slope: float) -> float:
         """Maximiser over [0, 1] of the dual from v along a direction, where its slope is given."""
-        box = np.stack([self.box[LOWER], self.box[UPPER], v[self.bounded], direction[self.bounded]])
-        free = self.lam * max(float(direction @ direction - box[DV] @ box[DV]), 0.0)
-        return box_step(slope, free, self.lam, 1.0, box) if len(self.bounded) else exact_step(slope, free, 1.0)
+        if not len(self.bounded):
+            return exact_step(slope, self.lam * float(direction @ direction), 1.0)
+        inside = direction[self.bounded]
+        free = self.lam * max(float(direction @ direction - inside @ inside), 0.0)
+        box = np.stack([self.box[LOWER], self.box[UPPER], v, direction])
+        return box_step(slope, free, self.lam, 1.0, box, self.bounded)
 
     def visit(self, visits: Visits, rule: StepRule, plan: StorePlan | None = None) -> None:
         """Take steps on the blocks of ``visits``; ``plan`` says how, with an open store."""
@@ -190,13 +194,18 @@ class DualProblem:
         assert plan is not None
         return self._store_pass, (tuple(self.store), tuple(plan), np.zeros(self.store.alpha.shape[1]))
 
+    @property
+    def kernels(self) -> Any:
+        """What templates are specialised to."""
+        return with_bounds(self.form.kernels) if len(self.bounded) else self.form.kernels
+
     def call(self, template: Any, *args: Any) -> Any:
         """Run a template, specialised to the model, on this problem's data and state."""
         return self._run(template, self._works[0], self.state, *args)
 
     def _run(self, template: Any, work: Any, state: State, *args: Any) -> Any:
         try:
-            return self.form.kernels.entry(template)(tuple(self.data), tuple(work), tuple(state), *args)
+            return self.kernels.entry(template)(tuple(self.data), tuple(work), tuple(state), *args)
         except Exception as error:
             located = self.form.located(error, self.data, state.w)
             if located is error:

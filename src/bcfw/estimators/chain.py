@@ -179,7 +179,9 @@ class ChainSVM(LabelSVM):
         spread = None if weight is None else np.repeat(weight, np.diff(offsets))
         factors = self._class_weights(codes, spread)
         K = len(self.classes_)
-        cost = factors[:, None] * cost_matrix(self.cost, K, self._name)
+        cost = None
+        if self.cost is not None or self.class_weight is not None:
+            cost = factors[:, None] * cost_matrix(self.cost, K, self._name)
         model = Chain(K, cost, end_bias=self.end_bias, normalize=self.normalize)
         labels = [codes[a:b] for a, b in itertools.pairwise(offsets)]
         return Task(model, [self._with_constant(x) for x in sequences], labels, weight)

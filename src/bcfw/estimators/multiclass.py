@@ -14,7 +14,7 @@ from bcfw.errors import InputError
 from bcfw.estimators.base import LabelSVM, Task, weighted_mean
 from bcfw.estimators.repeats import merge_repeats
 from bcfw.inputs.classes import encode, find_classes, label_array
-from bcfw.inputs.matrices import require_finite
+from bcfw.inputs.matrices import require_finite, require_numbers
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import Multiclass
 from bcfw.result import Result
@@ -141,6 +141,7 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
+        require_numbers(X, self._name)
         X = validate_data(self, X, reset=False, ensure_all_finite=False, **INPUT)
         require_finite(X, self._name)
         return X @ self.coef_.T + self.intercept_
@@ -154,6 +155,7 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
         labels = None if y is None else label_array(y)
+        require_numbers(X, self._name)
         X, labels = validate_data(self, X, labels, ensure_all_finite=False, **INPUT)
         require_finite(X, self._name)
         if labels.dtype.kind != "O":

@@ -15,7 +15,7 @@ from bcfw.estimators.base import LinearSVM, Task
 from bcfw.estimators.repeats import merge_repeats
 from bcfw.inputs.classes import require_two_classes
 from bcfw.inputs.labels import binary_labels
-from bcfw.inputs.matrices import require_finite
+from bcfw.inputs.matrices import require_finite, require_numbers
 from bcfw.inputs.numbers import dense
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import Multilabel
@@ -145,15 +145,19 @@ class MultilabelSVM(ClassifierMixin, LinearSVM):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Fraction of examples whose labels are all predicted right."""
-        return float(super().score(X, dense(y), sample_weight))  # scikit-learn refuses one sparse column
+        check_is_fitted(self)
+        truth = binary_labels(y, len(self.classes_), self._name) if self._is_indicator else dense(y)
+        return float(super().score(X, truth, sample_weight))  # scikit-learn refuses one sparse column
 
     def _inputs(self, X: Any) -> Any:
         check_is_fitted(self)
+        require_numbers(X, self._name)
         X = validate_data(self, X, reset=False, ensure_all_finite=False, **INPUT)
         require_finite(X, self._name)
         return X
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+        require_numbers(X, self._name)
         X, y = validate_data(self, X, y, multi_output=True, ensure_all_finite=False, **INPUT)
         require_finite(X, self._name)
         weight = read_sample_weight(sample_weight, X.shape[0])

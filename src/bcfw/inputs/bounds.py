@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import InputError, OptionError
+from bcfw.inputs.numbers import dense, real
 
 
 def join_bounds(dim: int, *pairs: Any) -> tuple[np.ndarray, np.ndarray] | None:
@@ -39,10 +40,7 @@ def join_bounds(dim: int, *pairs: Any) -> tuple[np.ndarray, np.ndarray] | None:
 
 def read_bound(given: Any, name: str, dim: int) -> np.ndarray:
     """One side of the bounds as a (d,) array."""
-    try:
-        array = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise OptionError(f"bounds: {name} must be a number, an array of {dim} numbers or None ({error})") from error
+    array = real(dense(given), "bounds", name, OptionError)
     if array.shape not in ((), (dim,)):
         raise InputError(f"bounds: {name} has shape {array.shape}; it must be a number or have one per weight ({dim},)")
     if np.isnan(array).any():

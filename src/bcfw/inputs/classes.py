@@ -37,7 +37,10 @@ def label_array(y: Any) -> np.ndarray:
     values = list(y)
     alike = all(isinstance(v, str) for v in values) or all(isinstance(v, Number) for v in values)
     if alike or any(isinstance(v, list | np.ndarray) for v in values):
-        return np.asarray(values)
+        try:
+            return np.asarray(values)
+        except ValueError as error:
+            raise InputError(f"y must have one label in each place ({error})") from error
     return object_array(values)
 
 

@@ -19,8 +19,15 @@ def by_position(values: Any) -> Any:
     return values.to_numpy() if hasattr(values, "iloc") else values
 
 
+def in_order(values: Any) -> Any:
+    """Examples as they are, unless they have no order."""
+    if isinstance(values, set | frozenset | dict):
+        raise TypeError(f"a {type(values).__name__} has no first, second, ... example")
+    return values
+
+
 def example_count(values: Any) -> int:
-    return int(values.shape[0] if hasattr(values, "shape") else len(values))
+    return int(values.shape[0] if hasattr(values, "shape") else len(in_order(values)))
 
 
 def check_same_length(X: Any, y: Any, owner: str) -> None:
@@ -39,6 +46,6 @@ def read_list(values: Any, what: str, owner: str) -> list[Any]:
     if values is None:
         raise InputError(f"{owner} requires {what} to be passed, but the target {what} is None")
     try:
-        return list(values)
-    except TypeError as error:
+        return list(in_order(values))
+    except (TypeError, IndexError, NotImplementedError) as error:
         raise InputError(f"{owner}: {what} must be a list with one entry per example ({error})") from error

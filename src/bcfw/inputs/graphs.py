@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError
+from bcfw.inputs.examples import read_list
 from bcfw.inputs.labels import UNLABELLED
-from bcfw.inputs.numbers import dense, offsets, real
+from bcfw.inputs.numbers import LARGEST, dense, offsets, real
 from bcfw.inputs.rows import Rows, matrix_rows
 
 
@@ -95,22 +96,21 @@ def read_edges(edges: Any, n_nodes: int, where: str) -> np.ndarray:
 
 def read_edge_features(edge_features: Any, n_edges: int, where: str) -> np.ndarray:
     """(E, G) finite numbers >= 0."""
-    array = real(dense(edge_features), f"{where}: edge features")
+    array = real(dense(edge_features), where, "edge_features")
     if n_edges == 0 and array.size == 0:
         return np.zeros((0, array.shape[1] if array.ndim == 2 else 0))
     if array.ndim != 2 or len(array) != n_edges:
         raise InputError(f"{where}: edge features must have shape ({n_edges}, G), got {array.shape}")
-    for e in np.flatnonzero(~(np.isfinite(array) & (array >= 0)).all(axis=1))[:1]:
-        raise InputError(f"{where}: edge {e} has features {array[e].tolist()}; they must be finite and >= 0")
+    for e in np.flatnonzero(~((array >= 0) & (array <= LARGEST)).all(axis=1))[:1]:
+        raise InputError(
+            f"{where}: edge {e} has features {array[e].tolist()}; they must be finite and >= 0 (and <= {LARGEST:g})"
+        )
     return array
 
 
 def read_graphs(X: Any, owner: str) -> list[Graph]:
     """All graphs, with one number of node features and, apart from graphs without edges, of edge features."""
-    try:
-        examples = list(X)
-    except TypeError as error:
-        raise InputError(f"{owner}: X must be a list with one graph per example ({error})") from error
+    examples = read_list(X, "X", owner)
     if not examples:
         raise InputError(f"{owner}: X is empty; give at least one graph")
     return [read_graph(x, f"{owner}: example {i}") for i, x in enumerate(examples)]

@@ -10,9 +10,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError, OptionError
+from bcfw.inputs.numbers import real
 
 #: The label of a node without one.
 UNLABELLED = -1
+
+#: Labels are kept as int32.
+MOST_LABELS = 2**31
+
+#: More labels than this are only believed without ``n_labels`` if at least one in so many of them occurs. No data set
+#: that was numbered on purpose is sparser, and one wrong entry of y must not cost gigabytes.
+MANY_LABELS = 10_000
+SPARSEST = 100
 
 
 def integer_labels(y: Any, n_labels: int | None, where: Callable[[int], str]) -> np.ndarray:
@@ -20,28 +29,57 @@ def integer_labels(y: Any, n_labels: int | None, where: Callable[[int], str]) ->
 
     ``where(position)`` names the place of a bad label.
     """
-    try:
-        array = np.asarray(y)
-    except ValueError as error:
-        raise InputError(f"{where(0)}: labels must be whole numbers 0, 1, ... ({error})") from error
-    if array.dtype.kind not in "iufb":
-        raise InputError(f"{where(0)}: labels must be whole numbers 0, 1, ..., got {array.dtype}")
-    most = np.inf if n_labels is None else n_labels - 1
+    array = label_numbers(y, where(0))
+    most = (MOST_LABELS if n_labels is None else n_labels) - 1
     bad = np.flatnonzero(~((array >= 0) & (array <= most) & (array == np.floor(array))))
     if len(bad):
-        allowed = "0, 1, ..." if n_labels is None else f"0 .. {n_labels - 1} (n_labels = {n_labels})"
+        allowed = "0, 1, ... below 2**31" if n_labels is None else f"0 .. {most} (n_labels = {n_labels})"
         value = array.ravel()[bad[0]]
         raise InputError(f"{where(int(bad[0]))} has label {value}; labels must be whole numbers {allowed}")
     return array.astype(np.int64)
+
+
+def label_numbers(y: Any, where: str) -> np.ndarray:
+    """Labels as given, in an array of numbers."""
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        raise InputError(f"{where}: labels must be whole numbers 0, 1, ... ({error})") from error
+    if array.dtype.kind not in "iufb":
+        raise InputError(f"{where}: labels must be whole numbers 0, 1, ..., got {array.dtype}")
+    return array
+
+
+def sequence_labels(y: Any, length: int | None, where: str) -> np.ndarray:
+    """Labels of one sequence as given, a 1-D array of numbers; ``length`` None leaves open how many."""
+    array = label_numbers(y, where)
+    if array.ndim != 1:
+        raise InputError(f"{where} must have one label per position, got labels of shape {array.shape}")
+    if length is not None and len(array) != length:
+        raise InputError(f"{where} has {length} positions and {len(array)} labels; they must match")
+    return array
 
 
 def label_count(n_labels: Any, owner: str) -> int | None:
     """The option n_labels: a whole number >= 1, or None."""
     if n_labels is None:
         return None
-    if not isinstance(n_labels, Integral) or isinstance(n_labels, bool) or n_labels < 1:
-        raise OptionError(f"{owner}: n_labels must be a whole number >= 1 or None, got {n_labels!r}")
+    if not isinstance(n_labels, Integral) or isinstance(n_labels, bool) or not 1 <= int(n_labels) <= MOST_LABELS:
+        raise OptionError(f"{owner}: n_labels must be a whole number from 1 to {MOST_LABELS} or None, got {n_labels!r}")
     return int(n_labels)
+
+
+def counted_labels(labels: np.ndarray, where: Callable[[int], str]) -> int:
+    """How many labels there are, from the largest one of a flat array; ``where(position)`` names its place."""
+    count = 1 + int(labels.max())
+    if count > MANY_LABELS:
+        occur = len(np.unique(labels))
+        if count > SPARSEST * occur:
+            raise InputError(
+                f"{where(int(labels.argmax()))} has label {count - 1}, but only {occur} different labels occur in y; "
+                f"number them 0, 1, ... without such gaps, or give n_labels={count} if that is meant"
+            )
+    return count
 
 
 def binary_labels(y: Any, n_labels: int | None, owner: str) -> np.ndarray:
@@ -90,14 +128,21 @@ def node_labels(y: Any, n_labels: int, n_nodes: int | None, where: str) -> np.nd
     return array.astype(np.int64)
 
 
+def given_cost(cost: Any, n_labels: int, owner: str) -> np.ndarray | None:
+    """(K, K) cost[true, predicted] if there is one; the 0/1 loss needs no matrix and stays None."""
+    return None if cost is None else cost_matrix(cost, n_labels, owner)
+
+
+def packed_cost(cost: np.ndarray | None) -> np.ndarray:
+    """The form in which compiled code takes :func:`given_cost` (see :mod:`bcfw.models.kernels.costs`)."""
+    return np.zeros((0, 0)) if cost is None else cost
+
+
 def cost_matrix(cost: Any, n_labels: int, owner: str) -> np.ndarray:
     """(K, K) cost[true, predicted]; the 0/1 loss for None."""
     if cost is None:
         return 1.0 - np.eye(n_labels)
-    try:
-        matrix = np.array(cost, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise OptionError(f"{owner}: cost must be a ({n_labels}, {n_labels}) array of numbers ({error})") from error
+    matrix = np.array(real(cost, owner, "cost", OptionError))
     if matrix.shape != (n_labels, n_labels):
         raise OptionError(f"{owner}: cost must have shape ({n_labels}, {n_labels}), got {matrix.shape}")
     if not np.all(np.isfinite(matrix)) or matrix.min() < 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,30 @@ def feature_matrix(X: Any, owner: str) -> Any:
     return X
 
 
+def require_numbers(X: Any, owner: str) -> None:
+    """Raise for dates and for numbers beyond floating point, which other checks of estimators let pass."""
+    if sp.issparse(X) or hasattr(X, "iloc"):
+        return
+    try:
+        array = np.asarray(X)
+        has_dates = array.dtype.kind in "Mm" or (array.dtype.kind == "O" and any(map(is_date, array.flat)))
+        if array.dtype.kind == "O" and not has_dates:
+            array.astype(np.float64)
+    except OverflowError as error:
+        raise InputError(f"{owner}: X must hold real numbers ({error})") from error
+    except (TypeError, ValueError):
+        return  # scikit-learn has words for them
+    if has_dates:
+        raise InputError(f"{owner}: X must hold real numbers, got dates or durations")
+
+
+def is_date(value: Any) -> bool:
+    return isinstance(value, datetime.date | datetime.timedelta | np.datetime64 | np.timedelta64)
+
+
 def feature_row(x: Any, n_features: int | None, owner: str) -> np.ndarray:
     """One example's features (F,), dense or sparse, as an array."""
-    row = np.asarray(dense(x), dtype=np.float64).ravel()
+    row = real(dense(x), owner, "x").ravel()
     if len(row) != n_features:
         raise InputError(f"{owner}: x has {len(row)} features, expected {n_features}")
     return row

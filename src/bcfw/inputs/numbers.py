@@ -9,17 +9,35 @@ import scipy.sparse as sp
 
 from bcfw.errors import InputError
 
+#: The largest feature: training needs squares of features, and sums of them.
+LARGEST = 1e150
 
-def real(values: Any, owner: str) -> np.ndarray:
-    """An array of real numbers as float64."""
+#: What arrays that hold no real numbers hold, by the kind of their type.
+NO_NUMBERS = {"M": "dates", "m": "durations", "U": "text", "S": "bytes", "V": "records"}
+
+
+def real(values: Any, owner: str, name: str = "X", error_class: type[Exception] = InputError) -> np.ndarray:
+    """An array of real numbers as float64; errors name the array."""
+    begin = f"{owner}: {name}" if owner else name
     try:
         array = np.asarray(values)
-        numbers = array if array.dtype.kind == "c" else array.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{owner}: X must hold real numbers ({error})") from error
-    if numbers.dtype.kind == "c":
-        raise InputError(f"{owner}: X is complex; complex data is not supported, only real features are")
-    return numbers
+        kind = array.dtype.kind
+        if kind not in "cMmUSV" and not (kind == "O" and None in array.ravel().tolist()):
+            return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise error_class(f"{begin} must hold real numbers ({error})") from error
+    if kind == "O":
+        first = array.ravel().tolist().index(None)
+        place = [int(index) for index in np.unravel_index(first, array.shape)]
+        raise error_class(f"{begin} has None at {place}; fill in or leave out what is missing")
+    if kind == "c":
+        raise error_class(f"{begin} is complex; complex data is not supported, only real numbers are")
+    raise error_class(f"{begin} must hold real numbers, got {NO_NUMBERS[kind]} ({array.dtype})")
+
+
+def no_feature(value: float) -> str:
+    """What is wrong with a number that cannot be a feature."""
+    return f"{value:g}, which is too large to be squared," if np.isfinite(value) else "a NaN or an infinity"
 
 
 def dense(values: Any) -> Any:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError
-from bcfw.inputs.numbers import offsets, real, writable
+from bcfw.inputs.examples import read_list
+from bcfw.inputs.matrices import sequence_matrix
+from bcfw.inputs.numbers import LARGEST, no_feature, offsets, real, writable
+
+#: About so many entries of dense sequences are converted at once, which bounds the memory that it takes.
+AT_ONCE = 2**22
 
 
 class Rows:
@@ -41,6 +47,8 @@ def row_sqnorms(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
 def matrix_rows(X: Any, owner: str, unit: str = "example") -> Rows:
     """Rows of one dense or sparse (N, F) matrix; ``unit`` is what the error calls a row."""
     if sp.issparse(X):
+        if X.ndim != 2:
+            raise InputError(f"{owner}: X must be a 2-D array or a sparse matrix, got {X.ndim} dimensions")
         csr = sp.csr_array(X, copy=False)
         if not csr.has_canonical_format:
             csr = csr.copy()
@@ -50,36 +58,95 @@ def matrix_rows(X: Any, owner: str, unit: str = "example") -> Rows:
         matrix = real(X, owner)
         if matrix.ndim != 2:
             raise InputError(f"{owner}: X must be a 2-D array or a sparse matrix, got {matrix.ndim} dimensions")
-        where = np.nonzero(matrix)
-        counts = np.bincount(where[0], minlength=len(matrix))
-        rows = Rows(offsets(counts), where[1], matrix[where], matrix.shape[1])
-    check_finite(rows, owner, unit)
+        rows = dense_rows(matrix)
+    check_finite(rows, lambda row: f"{owner}: {unit} {row}")
     return rows
 
 
-def check_finite(rows: Rows, owner: str, unit: str) -> None:
-    """Raise with the index of the first row that has a NaN or an infinity."""
-    bad = np.flatnonzero(~np.isfinite(rows.values))
+def dense_rows(matrix: np.ndarray) -> Rows:
+    """Rows of a dense (N, F) matrix of numbers."""
+    where = np.nonzero(matrix)
+    counts = np.bincount(where[0], minlength=len(matrix))
+    return Rows(offsets(counts), where[1], matrix[where], matrix.shape[1])
+
+
+def check_finite(rows: Rows, name: Callable[[int], str]) -> None:
+    """Raise with the name of the first row that has a NaN, an infinity, or a number whose square would be one."""
+    bad = np.flatnonzero(~(np.abs(rows.values) <= LARGEST))
     if len(bad):
         row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
-        raise InputError(f"{owner}: {unit} {row} has a NaN or an infinity in feature {rows.indices[bad[0]]}; clean X")
+        wrong, feature = no_feature(rows.values[bad[0]]), rows.indices[bad[0]]
+        raise InputError(f"{name(row)} has {wrong} in feature {feature}; clean X")
 
 
 def sequence_rows(X: Sequence[Any], owner: str) -> tuple[Rows, np.ndarray]:
-    """Stack sequences (T_i, F), dense or sparse; also return the (n + 1,) position offsets."""
-    if len(X) == 0:
+    """Stack sequences (T_i, F), dense or sparse; also return the (n + 1,) position offsets.
+
+    Sequences are stacked first and converted together: a call of numpy or scipy for each of many takes far longer.
+    """
+    matrices = [sequence_matrix(x, f"{owner}: example {i}") for i, x in enumerate(read_list(X, "X", owner))]
+    if not matrices:
         raise InputError(f"{owner}: X is empty; give at least one sequence")
-    pieces = [matrix_rows(x, f"{owner}: example {i}", unit="position") for i, x in enumerate(X)]
-    n_features = pieces[0].n_features
-    for i, piece in enumerate(pieces):
-        if piece.n_rows == 0:
-            raise InputError(f"{owner}: example {i} is an empty sequence; leave it out")
-        if piece.n_features != n_features:
-            raise InputError(f"{owner}: example {i} has {piece.n_features} features, expected {n_features}")
-    rows = Rows(
+    n_features = matrices[0].shape[1]
+    for i, matrix in enumerate(matrices):
+        if matrix.shape[1] != n_features:
+            raise InputError(f"{owner}: example {i} has {matrix.shape[1]} features, expected {n_features}")
+    y_off = offsets([matrix.shape[0] for matrix in matrices])
+    rows = joined([some_rows(matrices, part, owner) for part in alike(matrices, y_off * n_features)])
+    check_finite(rows, lambda row: position_name(row, y_off, owner))
+    return rows, y_off
+
+
+def alike(matrices: list[Any], sizes: np.ndarray) -> Iterator[range]:
+    """Ranges of sequences that are all sparse, or all dense and together not much larger than ``AT_ONCE``."""
+    part = (sizes // AT_ONCE).tolist()
+    kinds = [None if sp.issparse(matrix) else part[i] for i, matrix in enumerate(matrices)]
+    for _, group in itertools.groupby(range(len(kinds)), kinds.__getitem__):
+        members = list(group)
+        yield range(members[0], members[-1] + 1)
+
+
+def some_rows(matrices: list[Any], part: range, owner: str) -> Rows:
+    """Rows of the sequences in a range, which are all dense or all sparse."""
+    if not sp.issparse(matrices[part[0]]):
+        return dense_rows(np.concatenate([matrices[i] for i in part]))
+    csr = [matrices[i] if matrices[i].format == "csr" else matrices[i].tocsr() for i in part]
+    for i, matrix in zip(part, csr, strict=True):
+        if matrix.data.dtype.kind not in "fiub":
+            real(matrix.data, f"{owner}: example {i}")
+    ends = np.concatenate([matrix.indptr for matrix in csr])
+    counts = np.delete(np.diff(ends), np.cumsum([len(matrix.indptr) for matrix in csr[:-1]], dtype=np.int64) - 1)
+    indices = np.concatenate([matrix.indices[: matrix.indptr[-1]] for matrix in csr])
+    values = np.concatenate([matrix.data[: matrix.indptr[-1]] for matrix in csr])
+    return canonical(Rows(offsets(counts), indices, values, csr[0].shape[1]))
+
+
+def canonical(rows: Rows) -> Rows:
+    """The same rows with rising column indices; entries of one place are added up."""
+    rises = np.diff(rows.indices.astype(np.int64)) > 0
+    starts = rows.indptr[1:-1]
+    rises[starts[(starts > 0) & (starts < len(rows.indices))] - 1] = True
+    if rises.all():
+        return rows
+    shape = (rows.n_rows, rows.n_features)
+    csr = sp.csr_array((rows.values, rows.indices.astype(np.int64), rows.indptr), shape=shape)
+    csr.sum_duplicates()
+    return Rows(csr.indptr, csr.indices, csr.data, rows.n_features)
+
+
+def joined(pieces: list[Rows]) -> Rows:
+    """Rows of several pieces, one after the other."""
+    if len(pieces) == 1:
+        return pieces[0]
+    return Rows(
         offsets(np.concatenate([np.diff(piece.indptr) for piece in pieces])),
         np.concatenate([piece.indices for piece in pieces]),
         np.concatenate([piece.values for piece in pieces]),
-        n_features,
+        pieces[0].n_features,
     )
-    return rows, offsets([piece.n_rows for piece in pieces])
+
+
+def position_name(row: int, y_off: np.ndarray, owner: str) -> str:
+    """The name of a row of stacked sequences in messages."""
+    i = int(np.searchsorted(y_off, row, side="right")) - 1
+    return f"{owner}: example {i}: position {row - y_off[i]}"

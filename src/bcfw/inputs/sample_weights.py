@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import InputError, OptionError
+from bcfw.inputs.numbers import real
 from bcfw.options import Positive
 
 
@@ -31,10 +32,7 @@ def read_part_weight(sample_weight: Any, n: int, total: Any) -> np.ndarray | Non
 def _weights(sample_weight: Any, n: int) -> np.ndarray | None:
     if sample_weight is None:
         return None
-    try:
-        s = np.array(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"sample_weight must hold one number per example ({error})") from error
+    s = real(sample_weight, "", "sample_weight")
     if s.shape != (n,):
         raise InputError(f"sample_weight must have one number per example ({n}), got shape {s.shape}")
     bad = np.flatnonzero(~(np.isfinite(s) & (s >= 0)))

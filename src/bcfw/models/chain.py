@@ -8,8 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bcfw.errors import InputError
+from bcfw.inputs.classes import example_of
 from bcfw.inputs.examples import check_same_length
-from bcfw.inputs.labels import cost_matrix, integer_labels, label_count
+from bcfw.inputs.labels import (
+    counted_labels,
+    given_cost,
+    integer_labels,
+    label_count,
+    packed_cost,
+    sequence_labels,
+)
 from bcfw.inputs.numbers import offsets
 from bcfw.inputs.rows import Rows, sequence_rows
 from bcfw.kernels import entry
@@ -42,7 +50,7 @@ class Chain(FeatureRows, KernelModel):
     Parameters
     ----------
     n_labels : int or None
-        K; None takes it from the training labels.
+        K; None takes it from the training labels. (Above 10,000 it must be given if less than one label in 100 occurs.)
     cost : (K, K) array or None
         ``cost[true, predicted] >= 0`` of one position, zero diagonal; None is the Hamming loss.
     end_bias : bool
@@ -83,17 +91,17 @@ class Chain(FeatureRows, KernelModel):
         if y is None:
             return Sequences(rows, y_off, None)
         lengths = np.diff(y_off).tolist()
-        labels = [self._labels(given, lengths[i], f"Chain: example {i}") for i, given in enumerate(y)]
-        return Sequences(rows, y_off, np.concatenate(labels))
+        labels = np.concatenate([sequence_labels(y[i], lengths[i], f"Chain: example {i}") for i in range(len(lengths))])
+        return Sequences(rows, y_off, integer_labels(labels, self.n_labels, example_of(y_off, "Chain")))
 
     def _bound_to(self, examples: Sequences, sample_weight: np.ndarray | None) -> Chain:
         """A copy with n_labels, n_features and dim = KF + 2K + K^2 set."""
         bound = copy.copy(self)
         if bound.n_labels is None:
             assert examples.labels is not None
-            bound.n_labels = 1 + int(examples.labels.max())
+            bound.n_labels = counted_labels(examples.labels, example_of(examples.y_off, "Chain"))
         K = bound.n_labels
-        bound.cost = cost_matrix(self.cost, K, "Chain")
+        bound.cost = given_cost(self.cost, K, "Chain")
         bound.n_features = examples.rows.n_features
         bound.dim = K * bound.n_features + 2 * K * int(self.end_bias) + K * K
         return bound
@@ -114,7 +122,7 @@ class Chain(FeatureRows, KernelModel):
             y_off,
             gram,
             gram_off,
-            self.cost,
+            packed_cost(self.cost),
             1.0 / lengths if self.normalize else np.ones(len(lengths)),
             rows.n_features,
             int(self.n_labels or 0),
@@ -227,17 +235,13 @@ class Chain(FeatureRows, KernelModel):
         """Sum (mean if normalised) over positions of cost[true, predicted]."""
         self._check_bound()
         truth = self._labels(y_true, None, "Chain: y_true")
-        costs = self.cost[truth, self._labels(y, len(truth), "Chain")]
+        labels = self._labels(y, len(truth), "Chain")
+        costs = (truth != labels).astype(np.float64) if self.cost is None else self.cost[truth, labels]
         return float(costs.mean() if self.normalize else costs.sum())
 
     def _labels(self, y: Any, length: int | None, where: str) -> np.ndarray:
         """One sequence's labels as integers, checked; None leaves the length open."""
-        labels = integer_labels(y, self.n_labels, lambda position: where)
-        if labels.ndim != 1:
-            raise InputError(f"{where} must have one label per position, got labels of shape {labels.shape}")
-        if length not in (None, len(labels)):
-            raise InputError(f"{where} has {length} positions and {len(labels)} labels; they must match")
-        return labels
+        return integer_labels(sequence_labels(y, length, where), self.n_labels, lambda position: where)
 
 
 def place_lists(

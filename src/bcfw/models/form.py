@@ -89,7 +89,7 @@ class Form(ABC):
 
     @abstractmethod
     def make_labelings(self, data: Any, slots: int = 1) -> Any:
-        """Room for some labelings per block, with the truth in every slot."""
+        """Room for some labelings per block, with the truth in slot 0."""
 
     @abstractmethod
     def initial_mu(self, data: Any) -> tuple[Any, ...]:

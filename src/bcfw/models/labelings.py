@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ class IntegerLabelings:
 
     dim: Any
     kernels: KernelSet
+
+    #: How kept labelings store a label.
+    label_type: ClassVar[Any] = np.int32
 
     @property
     def _owner(self) -> str:
@@ -40,11 +43,14 @@ class IntegerLabelings:
         return [np.asarray(field) for field in data]
 
     def make_labelings(self, data: Any, slots: int = 1) -> np.ndarray:
-        """Room for some labelings per block, with the truth in every slot."""
-        lengths = np.diff(data.y_off)
-        block = np.repeat(np.arange(len(lengths)), slots * lengths)
-        inside = np.arange(len(block)) - slots * data.y_off[block]
-        return data.y[data.y_off[block] + inside % lengths[block]].astype(np.int32)
+        """Room for some labelings per block, with the truth in slot 0.
+
+        The other slots are zeros that are not written: what no labeling was kept in takes no memory.
+        """
+        labelings = np.zeros(slots * len(data.y), type(self).label_type)
+        starts = data.y_off[:-1]
+        labelings[np.arange(len(data.y)) + np.repeat((slots - 1) * starts, np.diff(data.y_off))] = data.y
+        return labelings
 
     def keeps_truths(self, data: Any, labelings: np.ndarray) -> bool:
         """Whether the first slot of every block holds its truth."""

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from bcfw.errors import InputError
-from bcfw.inputs.examples import check_same_length
-from bcfw.inputs.numbers import dense, real, weight_vector
+from bcfw.inputs.examples import check_same_length, read_list
+from bcfw.inputs.numbers import LARGEST, dense, no_feature, real, weight_vector
 from bcfw.models.form import Form
 from bcfw.models.kernels.black_box import BlackBoxData
 from bcfw.models.model import Model
@@ -141,7 +141,8 @@ class Matching(Model):
         return MatchingForm(self), BlackBoxData(PackedMatching, pairs, truths, DenseVectors(int(self.dim or 0)), phi)
 
     def _pairs(self, X: Any, start: int = 0) -> list[Pair]:
-        return [self._pair(X[i], f"Matching: example {i}", self.dim) for i in range(start, len(X))]
+        examples = read_list(X, "X", "Matching")[start:]
+        return [self._pair(x, f"Matching: example {start + i}", self.dim) for i, x in enumerate(examples)]
 
     def _pair(self, x: Any, where: str, n_features: int | None) -> Pair:
         array = np.ascontiguousarray(real(x, where))
@@ -149,9 +150,9 @@ class Matching(Model):
             raise InputError(f"{where}: x must be an (I, J, F) array of link features, got shape {array.shape}")
         if n_features is not None and array.shape[2] != n_features:
             raise InputError(f"{where} has {array.shape[2]} features, expected {n_features}")
-        if not np.isfinite(array).all():
-            i, j, feature = np.argwhere(~np.isfinite(array))[0]
-            raise InputError(f"{where}: link ({i}, {j}) has a NaN or an infinity in feature {feature}; clean X")
+        for i, j, feature in np.argwhere(~(np.abs(array) <= LARGEST))[:1]:
+            wrong = no_feature(array[i, j, feature])
+            raise InputError(f"{where}: link ({i}, {j}) has {wrong} in feature {feature}; clean X")
         n_rows, n_columns, n_features = array.shape
         return Pair(array.reshape(n_rows * n_columns, n_features), (n_rows, n_columns))
 
@@ -221,6 +222,8 @@ def read_labels(y: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
         raise InputError(f"{where}: y must be an (I, J) array ({error})") from error
     if labels.shape != shape or len(shape) != 2:
         raise InputError(f"{where}: y has shape {labels.shape}, expected {shape if len(shape) == 2 else '(I, J)'}")
+    if labels.dtype.kind in "cmMV":
+        raise InputError(f"{where}: y must hold 1 (link), 0 (none) or -1 (possible link), got {labels.dtype}")
     wrong = np.argwhere(~np.isin(labels, (SURE, NONE, POSSIBLE)))
     if len(wrong):
         i, j = wrong[0]

@@ -9,7 +9,7 @@ import numpy as np
 
 from bcfw.errors import InputError
 from bcfw.inputs.examples import check_same_length
-from bcfw.inputs.labels import cost_matrix, integer_labels, label_count
+from bcfw.inputs.labels import counted_labels, given_cost, integer_labels, label_count, packed_cost
 from bcfw.inputs.matrices import feature_matrix, feature_row
 from bcfw.inputs.rows import Rows, matrix_rows, row_sqnorms
 from bcfw.models.feature_rows import FeatureRows
@@ -27,7 +27,7 @@ class Multiclass(FeatureRows, KernelModel):
     Parameters
     ----------
     n_labels : int or None
-        K; None takes it from the training labels.
+        K; None takes it from the training labels. (Above 10,000 it must be given if less than one label in 100 occurs.)
     cost : (K, K) array or None
         ``cost[true, predicted] >= 0``, zero diagonal; None is the 0/1 loss.
 
@@ -65,8 +65,8 @@ class Multiclass(FeatureRows, KernelModel):
         rows, labels = examples
         bound = copy.copy(self)
         if bound.n_labels is None:
-            bound.n_labels = 1 + int(labels.max())
-        bound.cost = cost_matrix(self.cost, bound.n_labels, "Multiclass")
+            bound.n_labels = counted_labels(labels, place_of)
+        bound.cost = given_cost(self.cost, bound.n_labels, "Multiclass")
         bound.n_features = rows.n_features
         bound.dim = bound.n_features * bound.n_labels
         return bound
@@ -83,7 +83,7 @@ class Multiclass(FeatureRows, KernelModel):
             blocks,
             K * blocks,
             row_sqnorms(rows.indptr, rows.values),
-            self.cost,
+            packed_cost(self.cost),
             rows.n_features,
             K,
         )
@@ -126,10 +126,15 @@ class Multiclass(FeatureRows, KernelModel):
         """cost[y_true, y]."""
         self._check_bound()
         truth, label = self._labels([y_true, y])
-        return float(self.cost[truth, label])
+        return float(truth != label if self.cost is None else self.cost[truth, label])
 
     def _labels(self, y: Any) -> np.ndarray:
-        labels = integer_labels(y, self.n_labels, lambda i: f"Multiclass: example {i}")
+        labels = integer_labels(y, self.n_labels, place_of)
         if labels.ndim != 1:
             raise InputError(f"Multiclass: y must have one label per example, got shape {labels.shape}")
         return labels
+
+
+def place_of(i: int) -> str:
+    """The name of an example in messages."""
+    return f"Multiclass: example {i}"

@@ -62,6 +62,7 @@ class Multilabel(FeatureRows, KernelModel):
         shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART},
     )
     in_part_space = True
+    label_type = np.int8
 
     def __init__(self, tree: Any = None, normalize: bool = True) -> None:
         if isinstance(tree, str) and tree != "auto":

@@ -67,6 +67,10 @@ class DenseVectors:
     def equal(self, a: np.ndarray, b: np.ndarray) -> bool:
         return bool(np.array_equal(a, b))
 
+    def list_places(self, a: np.ndarray, out: np.ndarray) -> int:
+        """Dense vectors are everywhere: nothing is listed."""
+        return -1
+
     def zero(self) -> np.ndarray:
         return np.zeros(self.dim)
 
@@ -147,6 +151,13 @@ class SparseVectors:
             return out_index, out_value
         out_index, where = np.unique(out_index, return_inverse=True)
         return out_index, np.bincount(where, weights=out_value, minlength=len(out_index))
+
+    def list_places(self, a: Sparse, out: np.ndarray) -> int:
+        """Write the places of the entries to ``out``, if they fit, and return how many there are, else -1."""
+        if len(a[0]) > len(out):
+            return -1
+        out[: len(a[0])] = a[0]
+        return len(a[0])
 
     def zero(self) -> Sparse:
         return np.empty(0, np.int64), np.empty(0)

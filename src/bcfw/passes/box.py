@@ -3,8 +3,9 @@
     v = sum_i c_i/lam B_i (z(y_i) - mu_i),   w = clip(v, l, u),   D = sum_i ell_i - lam (v'w - |w|^2/2)
 
 Along ``v + gamma dv`` the slope of D is ``gap - lam dv'(w(gamma) - w(0))``: non-increasing and piecewise linear, with a
-kink wherever a coordinate enters or leaves its interval. Only coordinates with a finite bound are looked at here; the
-others add ``-gamma free`` with ``free = lam |dv|^2`` over them. A box is a (4, b) array with the rows below.
+kink wherever a coordinate enters or leaves its interval. Only coordinates that have a finite bound and that the
+direction moves are looked at here: they are listed in ``moved``. The others with dv != 0 have no bound and add
+``-gamma free`` with ``free = lam |dv|^2`` over them. A box is a (4, d) array with the rows below.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ def clipped(box: np.ndarray, j: int, gamma: float) -> float:
     return min(max(box[V, j] + gamma * box[DV, j], box[LOWER, j]), box[UPPER, j])
 
 
-def slope_at(gamma: float, gap: float, free: float, lam: float, box: np.ndarray) -> float:
+def slope_at(gamma: float, gap: float, free: float, lam: float, box: np.ndarray, moved: np.ndarray) -> float:
     """Slope of the dual at ``v + gamma dv``."""
-    moved = 0.0
-    for j in range(box.shape[1]):
-        moved += box[DV, j] * (clipped(box, j, gamma) - clipped(box, j, 0.0))
-    return gap - gamma * free - lam * moved
+    lost = 0.0
+    for m in range(moved.shape[0]):
+        j = moved[m]
+        lost += box[DV, j] * (clipped(box, j, gamma) - clipped(box, j, 0.0))
+    return gap - gamma * free - lam * lost
 
 
 @not_inlined
-def box_step(gap: float, free: float, lam: float, gamma_max: float, box: np.ndarray) -> float:
+def box_step(gap: float, free: float, lam: float, gamma_max: float, box: np.ndarray, moved: np.ndarray) -> float:
     """Maximiser over [0, gamma_max] of the dual along dv: the root of its slope.
 
     As long as there are kinks inside the bracket, it is cut at their mean; then the slope is linear between its ends.
@@ -39,13 +41,14 @@ def box_step(gap: float, free: float, lam: float, gamma_max: float, box: np.ndar
     if gap <= 0.0:
         return 0.0
     low, high = 0.0, gamma_max
-    slope_low, slope_high = gap, slope_at(gamma_max, gap, free, lam, box)
+    slope_low, slope_high = gap, slope_at(gamma_max, gap, free, lam, box, moved)
     if slope_high >= 0.0:
         return gamma_max
-    for _ in range(2 * box.shape[1] + 2):
+    for _ in range(2 * moved.shape[0] + 2):
         total = 0.0
         count = 0
-        for j in range(box.shape[1]):
+        for m in range(moved.shape[0]):
+            j = moved[m]
             if box[DV, j] != 0.0:
                 for side in range(2):
                     kink = (box[side, j] - box[V, j]) / box[DV, j]
@@ -55,7 +58,7 @@ def box_step(gap: float, free: float, lam: float, gamma_max: float, box: np.ndar
         middle = total / max(count, 1)
         if count == 0 or not low < middle < high:
             break
-        slope = slope_at(middle, gap, free, lam, box)
+        slope = slope_at(middle, gap, free, lam, box, moved)
         if slope > 0.0:
             low, slope_low = middle, slope
         else:
@@ -70,10 +73,11 @@ def square(box: np.ndarray, j: int, x: float) -> float:
 
 
 @not_inlined
-def box_gain(gamma: float, gap: float, free: float, lam: float, box: np.ndarray) -> float:
+def box_gain(gamma: float, gap: float, free: float, lam: float, box: np.ndarray, moved: np.ndarray) -> float:
     """What the dual gains on the way to ``v + gamma dv``."""
     lost = 0.0
-    for j in range(box.shape[1]):
+    for m in range(moved.shape[0]):
+        j = moved[m]
         step = gamma * box[DV, j]
         lost += square(box, j, box[V, j] + step) - square(box, j, box[V, j]) - step * clipped(box, j, 0.0)
     return gamma * gap - 0.5 * gamma * gamma * free - lam * lost

@@ -26,6 +26,7 @@ made with ``allocates=True`` may do the first two, at some cost.)
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -170,6 +171,25 @@ def apply(data: Any, i: int, s: float, work: Any, w: np.ndarray) -> None:
     """``w += s B_i d``."""
 
 
+#: Whether w has bounds. Most problems have none: their passes are compiled without the code for them.
+BOUNDED = False
+
+
+@functools.cache
+def with_bounds(kernels: KernelSet) -> KernelSet:
+    """The same kernels, for problems with bounds on w."""
+    return kernels.rebound(BOUNDED=True)
+
+
+def touched(data: Any, i: int, work: Any, out: np.ndarray) -> int:
+    """List the coordinates of w that :func:`apply` may change, in any order and perhaps some of them twice.
+
+    Steps with bounds on w then look at these alone. Returns how many there are, or -1 if they are not listed or do not
+    fit into ``out``: then all bounded coordinates are looked at.
+    """
+    return -1
+
+
 #: Every name that a model's kernel set must bind.
 KERNEL_NAMES = (
     "Data",
@@ -199,6 +219,7 @@ KERNEL_NAMES = (
     "reserve",
     "advance",
     "apply",
+    "touched",
 )
 
 
@@ -211,7 +232,7 @@ def kernel_set(
     """A model's kernels, from the module in which they are written.
 
     A missing one is an error, except those that have a sensible form here: ``reserve`` (models of fixed size need
-    none), ``slot_value``, ``difference`` and ``upper_bound``.
+    none), ``slot_value``, ``difference``, ``upper_bound`` and ``touched``.
 
     Parameters
     ----------
@@ -231,6 +252,7 @@ def kernel_set(
         "slot_value": slot_value,
         "difference": difference,
         "upper_bound": upper_bound,
+        "touched": touched,
         "EXACT": EXACT,
     }
     common = {} if shared is None else shared

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.passes.box import DV, V, box_gain, box_step, clipped
-from bcfw.passes.contract import apply, sqnorm
+from bcfw.passes.box import DV, LOWER, UPPER, V, box_gain, box_step, clipped
+from bcfw.passes.contract import BOUNDED, apply, sqnorm, touched
 from bcfw.records import AVERAGED_STEPS, DECAY_SIZE, GAIN, SHORT_SIZE, STEPS, TRACK_SIZE
 
 
@@ -30,33 +30,48 @@ def line_search(
 
 
 def read_box_direction(data: Any, i: int, curvature: float, state: Any, work: Any, rule: Any) -> float:
-    """Write ``dv = -c_i/lam B_i d`` at the bounded coordinates to the box; the curvature of the others is returned."""
-    if rule.bounded.shape[0] == 0:
+    """Write ``dv = -c_i/lam B_i d`` at the bounded coordinates to the box; the curvature of the others is returned.
+
+    A coordinate may be touched more than once; it is kept even if the changes there cancel, to be clipped again. In the
+    probe, coordinates without a bound may be left as they are: nothing reads them.
+    """
+    if not BOUNDED:
         return curvature
-    scale = -state.c[i] / rule.lam
-    apply(data, i, scale, work, rule.probe)
+    for m in range(rule.n_moved[0]):
+        rule.box[DV, rule.moved[m]] = 0.0
+    apply(data, i, -state.c[i] / rule.lam, work, rule.probe)
+    n_touched = touched(data, i, work, rule.moved)
+    if n_touched < 0:
+        n_touched = rule.bounded.shape[0]
+        for m in range(n_touched):
+            rule.moved[m] = rule.bounded[m]
+    count = 0
     inside = 0.0
-    for j in range(rule.bounded.shape[0]):
-        rule.box[DV, j] = rule.probe[rule.bounded[j]]
-        inside += rule.box[DV, j] * rule.box[DV, j]
-    apply(data, i, -scale, work, rule.probe)
-    for j in range(rule.bounded.shape[0]):
-        rule.probe[rule.bounded[j]] = 0.0
+    for m in range(n_touched):
+        j = rule.moved[m]
+        is_bounded = rule.box[LOWER, j] > -np.inf or rule.box[UPPER, j] < np.inf
+        if is_bounded and rule.box[DV, j] == 0.0:
+            rule.box[DV, j] = rule.probe[j]
+            inside += rule.probe[j] * rule.probe[j]
+            rule.moved[count] = j
+            count += 1
+        rule.probe[j] = 0.0
+    rule.n_moved[0] = count
     return max(curvature - rule.lam * inside, 0.0)
 
 
 def best_step(gap: float, curvature: float, free: float, gamma_max: float, rule: Any) -> float:
     """Maximiser over [0, gamma_max] of the dual along the current direction; short steps ignore the bounds on w."""
-    if rule.bounded.shape[0] == 0 or rule.size == SHORT_SIZE:
+    if not BOUNDED or rule.size == SHORT_SIZE:
         return exact_step(gap, curvature, gamma_max)
-    return box_step(gap, free, rule.lam, gamma_max, rule.box)
+    return box_step(gap, free, rule.lam, gamma_max, rule.box, rule.moved[: rule.n_moved[0]])
 
 
 def gain_of_step(gamma: float, gap: float, free: float, rule: Any) -> float:
     """What the dual gains by a step of size gamma along the current direction."""
-    if rule.bounded.shape[0] == 0:
+    if not BOUNDED:
         return gamma * gap - 0.5 * gamma * gamma * free
-    return box_gain(gamma, gap, free, rule.lam, rule.box)
+    return box_gain(gamma, gap, free, rule.lam, rule.box, rule.moved[: rule.n_moved[0]])
 
 
 def move(data: Any, i: int, gamma: float, change: float, state: Any, work: Any, rule: Any, tally: np.ndarray) -> None:
@@ -82,9 +97,16 @@ def move(data: Any, i: int, gamma: float, change: float, state: Any, work: Any, 
             apply(data, i, scale * past, work, out)
     if gamma > 0.0:
         state.ell[i] += change
-        for j in range(rule.bounded.shape[0]):
-            rule.box[V, j] += gamma * rule.box[DV, j]
-            state.w[rule.bounded[j]] = clipped(rule.box, j, 0.0)
+        if BOUNDED:
+            clip_moved(gamma, state, rule)
+
+
+def clip_moved(gamma: float, state: Any, rule: Any) -> None:
+    """Move v by gamma along the direction in the box; w follows."""
+    for m in range(rule.n_moved[0]):
+        j = rule.moved[m]
+        rule.box[V, j] += gamma * rule.box[DV, j]
+        state.w[j] = clipped(rule.box, j, 0.0)
 
 
 def exact_step(gap: float, curvature: float, gamma_max: float) -> float:

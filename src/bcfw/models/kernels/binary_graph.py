@@ -285,6 +285,21 @@ def apply(data, i, s, work, w):
         weights[g] += s * work.edge_direction[g]
 
 
+def touched(data, i, work, out):
+    """Both labels' weights of the block's own features, and all edge weights."""
+    columns = data.columns[data.col_off[i] : data.col_off[i + 1]]
+    n_edges = work.edge_direction.shape[0]
+    if 2 * columns.shape[0] + n_edges > out.shape[0]:
+        return -1
+    for j in range(columns.shape[0]):
+        out[2 * j] = 2 * columns[j]
+        out[2 * j + 1] = 2 * columns[j] + 1
+    listed = 2 * columns.shape[0]
+    for g in range(n_edges):
+        out[listed + g] = 2 * data.n_features + g
+    return listed + n_edges
+
+
 def margins_pass(data_fields, work_fields, w, out):
     """Template: ``out[p]``, the value of the best labeling with label 1 at p minus that of the best one with label 0.
 

@@ -195,4 +195,8 @@ def apply(data, i, s, work, w):
     data.vectors.add_to(w, s, summed(data, work.now))
 
 
+def touched(data, i, work, out):
+    return data.vectors.list_places(summed(data, work.now), out)
+
+
 BLACK_BOX_KERNELS = kernel_set(globals(), {"Data": BlackBoxData, "Work": BlackBoxWork}, compiled=False)

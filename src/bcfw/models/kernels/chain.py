@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bcfw.models.kernels.costs import cost_of, write_costs
 from bcfw.models.kernels.feature_rows import add_rows, column_product, first_argmax
 from bcfw.models.kernels.labelings import slot_offset
 
@@ -29,7 +30,7 @@ class ChainData(NamedTuple):
     y_off : (n + 1,) position offsets of the sequences
     gram : X X' of each short sequence, (T, T) flat
     gram_off : (n + 1,) offsets into ``gram``; an empty range means: use the scratch vector
-    cost : (K, K) loss of predicting the column for the row
+    cost : (K, K) loss of predicting the column for the row; empty for the Hamming loss
     loss_scale : (n,) factor of the summed cost (1/T when normalised)
     n_features, n_labels : F and K
     ends : 1 with biases of the first and last label, else 0
@@ -111,9 +112,7 @@ def scores(data, i, w, loss_weight, work):
     scale = loss_weight * data.loss_scale[i]
     for t in range(T):
         theta = work.theta[t]
-        cost = data.cost[data.y[start + t]]
-        for k in range(K):
-            theta[k] = scale * cost[k]
+        write_costs(data, data.y[start + t], scale, theta)
         add_rows(data, start + t, w, theta)
     if data.ends == 1:
         F = data.n_features
@@ -216,7 +215,7 @@ def score_part(data, i, t, k, w, work):
     work.stamp[t, k] = work.tick[0]
     K = data.n_labels
     token = data.y_off[i] + t
-    total = data.loss_scale[i] * data.cost[data.y[token], k] + column_product(data, token, k, w)
+    total = data.loss_scale[i] * cost_of(data, data.y[token], k) + column_product(data, token, k, w)
     if data.ends == 1:
         if t == 0:
             total += w[data.n_features * K + k]
@@ -230,7 +229,7 @@ def loss(data, i, work):
     start = data.y_off[i]
     total = 0.0
     for t in range(data.y_off[i + 1] - start):
-        total += data.cost[data.y[start + t], work.y[t]]
+        total += cost_of(data, data.y[start + t], work.y[t])
     return total * data.loss_scale[i]
 
 
@@ -451,6 +450,35 @@ def add_outer(data, start, T, s, work, out):
             values = data.values[data.indptr[start + t] : data.indptr[start + t + 1]]
             for j in range(indices.shape[0]):
                 column[indices[j] * K] += change * values[j]
+
+
+def touched(data, i, work, out):
+    """Features of the moved positions in the columns of their labels, moved transitions and biases of the ends."""
+    K, F = data.n_labels, data.n_features
+    start = data.y_off[i]
+    T = data.y_off[i + 1] - start
+    listed = 0
+    for e in range(work.size[0]):
+        row, label = work.row[e], work.label[e]
+        first = last = data.indptr[start]
+        if row < T:
+            first, last = data.indptr[start + row], data.indptr[start + row + 1]
+        if listed + last - first + 2 > out.shape[0]:
+            return -1
+        for j in range(first, last):
+            out[listed] = data.indices[j] * K + label
+            listed += 1
+        if row >= T:
+            out[listed] = transition_offset(data) + (row - T) * K + label
+            listed += 1
+        elif data.ends == 1:
+            if row == 0:
+                out[listed] = F * K + label
+                listed += 1
+            if row == T - 1:
+                out[listed] = F * K + K + label
+                listed += 1
+    return listed
 
 
 def grams(indptr, indices, values, y_off, gram_off, out):

@@ -60,6 +60,20 @@ def add_row_outer(data, row, s, count, work, few, w):
                 weights[k] += c * work.d[k]
 
 
+def list_row_outer(data, row, labels, count, out):
+    """List the entries of U in row ``row``'s features and ``count`` labels; -1 if they do not fit into ``out``."""
+    K = data.n_labels
+    indices = data.indices[data.indptr[row] : data.indptr[row + 1]]
+    if indices.shape[0] * count > out.shape[0]:
+        return -1
+    listed = 0
+    for j in range(indices.shape[0]):
+        for m in range(count):
+            out[listed] = indices[j] * K + labels[m]
+            listed += 1
+    return listed
+
+
 def first_argmax(row):
     """The label of the largest score in a row of scores; of several, the first."""
     best = 0

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product, first_argmax
+from bcfw.models.kernels.costs import cost_of, write_costs
+from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product, first_argmax, list_row_outer
 from bcfw.models.kernels.part_vectors import score_part
 
 #: Up to this many moved labels are updated one by one; more are updated as a whole row, which vectorises.
@@ -22,7 +23,7 @@ class MulticlassData(NamedTuple):
     y : (n,) true labels
     y_off, part_off : (n + 1,) 0, 1, ..., n and 0, K, ..., n K
     sqnorms : (n,) |x_i|^2
-    cost : (K, K) loss of predicting the column for the row
+    cost : (K, K) loss of predicting the column for the row; empty for the 0/1 loss
     n_features, n_labels : F and K
     """
 
@@ -52,15 +53,13 @@ class MulticlassWork(NamedTuple):
 
 def scores(data, i, w, loss_weight, work):
     """``theta[k] = loss_weight cost[y_i, k] + x_i'U[:, k]``."""
-    cost = data.cost[data.y[i]]
-    for k in range(data.n_labels):
-        work.theta[k] = loss_weight * cost[k]
+    write_costs(data, data.y[i], loss_weight, work.theta)
     add_rows(data, i, w, work.theta)
 
 
 def theta_of(data, i, k, w):
     """``cost[y_i, k] + x_i'U[:, k]``."""
-    return data.cost[data.y[i], k] + column_product(data, i, k, w)
+    return cost_of(data, data.y[i], k) + column_product(data, i, k, w)
 
 
 def score_labeling(data, i, y, w, work):
@@ -76,7 +75,7 @@ def argmax(data, i, w, work):
 
 def loss(data, i, work):
     """``cost[y_i, y]``."""
-    return data.cost[data.y[i], work.y[0]]
+    return cost_of(data, data.y[i], work.y[0])
 
 
 def value_of(data, i, y, w, work):
@@ -100,3 +99,8 @@ def sqnorm(data, i, work):
 def apply(data, i, s, work, w):
     """``U += s x_i d'``."""
     add_row_outer(data, i, s, work.n_moved[0], work, FEW_LABELS, w)
+
+
+def touched(data, i, work, out):
+    """The features of x_i, in the columns of the moved labels."""
+    return list_row_outer(data, i, work.moved, work.n_moved[0], out)

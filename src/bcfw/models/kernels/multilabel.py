@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product
+from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product, list_row_outer
 from bcfw.models.kernels.labelings import slot_offset
 from bcfw.models.kernels.part_vectors import score_part
 
@@ -75,7 +75,7 @@ def edge_offset(data):
 
 def edge_part(data, e, y):
     """The part that edge e has in labeling y."""
-    return data.n_labels + 4 * e + 2 * y[data.edges[e, 0]] + y[data.edges[e, 1]]
+    return data.n_labels + 4 * e + 2 * int(y[data.edges[e, 0]]) + int(y[data.edges[e, 1]])
 
 
 def n_moved_labels(data, work):
@@ -238,3 +238,16 @@ def apply(data, i, s, work, w):
     offset = edge_offset(data)
     for j in range(n_labels, work.n_moved[0]):
         w[offset + work.moved[j]] += s * work.d[work.moved[j]]
+
+
+def touched(data, i, work, out):
+    """The features of x_i in the columns of the moved labels, and the moved states of edges."""
+    n_labels = n_moved_labels(data, work)
+    listed = list_row_outer(data, i, work.moved, n_labels, out)
+    if listed < 0 or listed + work.n_moved[0] - n_labels > out.shape[0]:
+        return -1
+    offset = edge_offset(data)
+    for j in range(n_labels, work.n_moved[0]):
+        out[listed] = offset + work.moved[j]
+        listed += 1
+    return listed

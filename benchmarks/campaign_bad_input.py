@@ -1,0 +1,293 @@
+"""Hundreds of malformed calls, and what each of them gets: a clear error, an answer, or a raw error of another library.
+
+    python benchmarks/campaign_bad_input.py [--all]
+
+Every argument of ``train``, the estimators, the data sets and the command is damaged in turn. An error is *clear* if it
+is one of the package's (or, from scikit-learn's own checks of estimators, a ValueError or TypeError) and names the
+argument or the example; *raw* if it comes out of numpy, scipy, numba or Python. What is accepted is listed: some of it
+is harmless, such as bools as numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import tempfile
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from click.testing import CliRunner
+
+import bcfw
+from bcfw import datasets
+from bcfw.commands import main as command
+from bcfw.errors import BcfwError
+from bcfw.models import BinaryGraph, Chain, Matching, Multiclass, Multilabel
+
+Call = Callable[[], Any]
+
+#: What is put in the place of an argument.
+STRANGE: dict[str, Any] = {
+    "None": None,
+    "text": "abc",
+    "number": 3.5,
+    "negative": -1,
+    "zero": 0,
+    "huge": 10**30,
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "complex": 1 + 2j,
+    "bool": True,
+    "date": datetime.datetime(2020, 1, 1),
+    "numpy date": np.datetime64("2020-01-01"),
+    "dict": {"a": 1},
+    "set": {1, 2},
+    "function": len,
+    "class": dict,
+    "empty list": [],
+    "empty array": np.zeros((0, 0)),
+    "0-d array": np.array(1.0),
+    "object": object(),
+    "bytes": b"abc",
+    "generator": (x for x in "ab"),
+    "sparse": sp.csr_array(np.eye(2)),
+    "1-D sparse": sp.coo_array(np.ones(3)),
+}
+
+X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 0.5]])
+LABELS = [0, 1, 2, 1]
+CHAINS = [np.eye(3)[[0, 1, 2]], np.eye(3)[[1]], np.eye(3)[[2, 2]]]
+GRAPH = (np.eye(3), np.array([[0, 1], [1, 2]]), np.ones((2, 1)))
+LINKS = np.ones((2, 2, 3)) + np.arange(3)
+
+PROBLEMS: dict[str, tuple[Any, Any, Any]] = {
+    "Multiclass": (Multiclass(), X, LABELS),
+    "Multilabel": (Multilabel(), X, np.array([[0, 1], [1, 0], [1, 1], [0, 0]])),
+    "Chain": (Chain(), CHAINS, [[0, 1, 0], [1], [0, 0]]),
+    "BinaryGraph": (BinaryGraph(), [GRAPH, GRAPH], [[0, 1, 1], [1, 1, 0]]),
+    "Matching": (Matching(), [LINKS, LINKS], [np.eye(2, dtype=int), 1 - np.eye(2, dtype=int)]),
+}
+
+ESTIMATORS: dict[str, Any] = {
+    "Multiclass": bcfw.MulticlassSVM,
+    "Multilabel": bcfw.MultilabelSVM,
+    "Chain": bcfw.ChainSVM,
+    "BinaryGraph": bcfw.GraphSVM,
+    "Matching": bcfw.MatchingSVM,
+}
+
+
+def damaged(values: Any) -> Iterator[tuple[str, Any]]:
+    """Data with one mistake each."""
+    yield from STRANGE.items()
+    rows = list(values)
+    for name, strange in STRANGE.items():
+        yield f"one is {name}", [rows[0], strange, *rows[2:]]
+    yield "one missing", rows[:-1]
+    yield "one more", [*rows, rows[0]]
+    for place, array in enumerated_arrays(rows):
+        for name, other in damaged_array(array).items():
+            yield f"{place} {name}", put(rows, place, other)
+
+
+def enumerated_arrays(rows: list[Any]) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays of the second example."""
+    parts = rows[1] if isinstance(rows[1], tuple) else (rows[1],)
+    for k, part in enumerate(parts):
+        yield str(k), np.asarray(part)
+
+
+def put(rows: list[Any], place: str, other: Any) -> list[Any]:
+    if not isinstance(rows[1], tuple):
+        return [rows[0], other, *rows[2:]]
+    parts = list(rows[1])
+    parts[int(place)] = other
+    return [rows[0], tuple(parts), *rows[2:]]
+
+
+def damaged_array(array: np.ndarray) -> dict[str, Any]:
+    """One array with other types, shapes and values."""
+    found: dict[str, Any] = {
+        "complex": array.astype(complex),
+        "dates": np.full(array.shape, np.datetime64("2020-01-01")),
+        "durations": np.full(array.shape, np.timedelta64(1, "D")),
+        "text": array.astype(str),
+        "objects": np.full(array.shape, object(), dtype=object),
+        "missing": np.full(array.shape, None, dtype=object),
+        "half missing": with_first(array.astype(object), None),
+        "nan": with_first(array.astype(float), np.nan),
+        "inf": with_first(array.astype(float), np.inf),
+        "1e300": with_first(array.astype(float), 1e300),
+        "huge integer": with_first(array.astype(object), 10**400),
+        "negative": with_first(array.astype(float), -7),
+        "fraction": with_first(array.astype(float), 0.25),
+        "2**63": with_first(array.astype(np.uint64), np.uint64(2**63)),
+        "one more axis": array[None],
+        "other shape": array.reshape(*array.shape[::-1], 1),
+        "empty": np.atleast_1d(array)[:0],
+        "longer": np.concatenate([np.atleast_1d(array), np.atleast_1d(array)]),
+        "structured": np.zeros(array.shape, dtype=[("a", float), ("b", int)]),
+    }
+    if array.ndim == 2:
+        found |= {"ragged": [list(array[0]), [1.0]], "narrower": array[:, 1:], "1-D sparse": sp.coo_array(array[0])}
+        found |= {"complex sparse": sp.csr_array(array.astype(complex))}
+    return found
+
+
+def with_first(array: np.ndarray, value: Any) -> np.ndarray:
+    out = np.array(array)
+    out.reshape(-1)[:1] = value
+    return out
+
+
+def training_calls() -> Iterator[tuple[str, Call]]:
+    for name, (model, inputs, outputs) in PROBLEMS.items():
+        for what, bad in damaged(inputs):
+            yield f"train({name}) X: {what}", lambda m=model, a=bad, b=outputs: quick(m, a, b)
+        for what, bad in damaged(outputs):
+            yield f"train({name}) y: {what}", lambda m=model, a=inputs, b=bad: quick(m, a, b)
+        fitted = quick(model, inputs, outputs)
+        for what, bad in damaged(inputs):
+            yield f"Result.predict({name}): {what}", lambda r=fitted, a=bad: r.predict(a)
+    n, d = len(X), 6
+    options = {
+        "lam": {},
+        "tol": {},
+        "max_passes": {},
+        "max_seconds": {},
+        "solver": {},
+        "seed": {},
+        "callbacks": {"one is a number": [len, 3], "nested": [[print]], "text": ["print"]},
+        "warm_start": {"no file": "/nowhere/at.npz", "folder": "/tmp"},
+        "checkpoint": {"folder": "/tmp", "no folder": "/nowhere/at.npz", "NUL": "a\0b", "negative": ("/tmp/c.npz", -1)},
+        "n_jobs": {"ten million": 10**7},  # minutes and gigabytes, if it is accepted
+        "verbose": {"three": 3},
+        "sample_weight": {f"array {k}": v for k, v in damaged_array(np.ones(n)).items()},
+        "bounds": {f"array {k}": (v, None) for k, v in damaged_array(np.ones(d)).items()}
+        | {f"pair of {k}": (v, v) for k, v in STRANGE.items()},
+    }
+    for option, more in options.items():
+        for what, bad in (STRANGE | more).items():
+            yield f"train {option}: {what}", lambda o=option, b=bad: quick(Multiclass(), X, LABELS, **{o: b})
+
+
+def model_calls() -> Iterator[tuple[str, Call]]:
+    for kind in (Multiclass, Chain):
+        inputs, outputs = PROBLEMS[kind.__name__][1:]
+        for what, bad in (STRANGE | damaged_array(1.0 - np.eye(3))).items():
+            yield f"{kind.__name__} cost: {what}", lambda k=kind, b=bad, i=inputs, o=outputs: quick(k(3, cost=b), i, o)
+        for what, bad in STRANGE.items():
+            yield f"{kind.__name__} n_labels: {what}", lambda k=kind, b=bad: k(n_labels=b)
+    for what, bad in STRANGE.items():
+        yield f"Multilabel tree: {what}", lambda b=bad: quick(Multilabel(tree=b), X, PROBLEMS["Multilabel"][2])
+        yield f"Multilabel normalize: {what}", lambda b=bad: Multilabel(normalize=b)
+        yield f"Chain end_bias: {what}", lambda b=bad: Chain(end_bias=b)
+        yield f"Matching cost_miss: {what}", lambda b=bad: Matching(cost_miss=b)
+        yield f"train model: {what}", lambda b=bad: quick(b, X, LABELS)
+
+
+def estimator_calls() -> Iterator[tuple[str, Call]]:
+    for name, (_, inputs, outputs) in PROBLEMS.items():
+        kind = ESTIMATORS[name]
+        for what, bad in damaged(inputs):
+            yield f"{kind.__name__} X: {what}", lambda k=kind, a=bad, b=outputs: k(max_passes=5).fit(a, b)
+        for what, bad in damaged(outputs):
+            yield f"{kind.__name__} y: {what}", lambda k=kind, a=inputs, b=bad: k(max_passes=5).fit(a, b)
+        fitted = kind(max_passes=5).fit(inputs, outputs)
+        for what, bad in damaged(inputs):
+            yield f"{kind.__name__} predict: {what}", lambda f=fitted, a=bad: f.predict(a)
+        for what, bad in damaged(outputs):
+            yield f"{kind.__name__} score y: {what}", lambda f=fitted, a=inputs, b=bad: f.score(a, b)
+        for option in set(kind().get_params()) - {"solver", "warm_start", "callbacks", "verbose"}:
+            for what, bad in STRANGE.items():
+                yield (
+                    f"{kind.__name__} {option}: {what}",
+                    lambda k=kind, o=option, b=bad, i=inputs, y=outputs: k(**{"max_passes": 5, o: b}).fit(i, y),
+                )
+
+
+def data_set_calls() -> Iterator[tuple[str, Call]]:
+    for what, bad in STRANGE.items():
+        for option in ("n_train", "n_test", "noise", "seed", "constant"):
+            few = {"n_train": 3, "n_test": 3, option: bad}
+            yield f"load_digit_words {option}: {what}", lambda f=few: datasets.load_digit_words(**f)
+        yield f"fetch_ocr: {what}", lambda b=bad: datasets.fetch_ocr(b)
+        for name, converter in datasets.CONVERTERS.items():
+            paths = dict.fromkeys(converter.originals, bad)
+            yield f"convert {name}: {what}", lambda c=converter, p=paths: c.convert(**p, out="/tmp/nothing")
+    yield "fetch_ocr: list", lambda: datasets.fetch_ocr(["large"])
+
+
+def command_calls() -> Iterator[tuple[str, Call]]:
+    lines = ["demo --seed -1", "demo --seed x", "demo --out /proc/no", "demo --out /dev/null/x", "demo --speed", "dem"]
+    lines += [
+        "convert",
+        "convert ocr",
+        "convert ocr /nowhere",
+        "convert ocr /tmp",
+        "convert ocr /etc/passwd",
+        "cache x",
+    ]
+    for line in lines:
+        yield f"bcfw {line}", lambda words=line: run_command(words.split())
+
+
+def run_command(words: list[str]) -> None:
+    answer = CliRunner().invoke(command, words)
+    if answer.exception is not None and not isinstance(answer.exception, SystemExit):
+        raise answer.exception
+    if answer.exit_code:
+        raise BcfwError(answer.output)
+
+
+def quick(model: Any, inputs: Any, outputs: Any, **options: Any) -> Any:
+    return bcfw.train(model, inputs, outputs, **{"max_passes": 3, **options})
+
+
+def classify(call: Call) -> tuple[str, str]:
+    """What a call gets, and the message or the place of the error."""
+    try:
+        call()
+    except BcfwError as error:
+        return "clear", str(error)
+    except (ValueError, TypeError) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        checked = f"sklearn{os.sep}utils" in frames[-1].filename
+        missing = "missing" in str(error) and "argument" in str(error)
+        return ("scikit-learn" if checked or missing else "raw"), f"{type(error).__name__}: {error} [{place(frames)}]"
+    except Exception as error:
+        return "raw", f"{type(error).__name__}: {error} [{place(traceback.extract_tb(error.__traceback__))}]"
+    return "accepted", ""
+
+
+def place(frames: Any) -> str:
+    ours = [frame for frame in frames if f"{os.sep}bcfw{os.sep}" in frame.filename]
+    return f"{os.path.basename(ours[-1].filename)}:{ours[-1].lineno}" if ours else "?"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--all", action="store_true", help="also print the clear errors")
+    shows_all = parser.parse_args().all
+    counts: Counter[str] = Counter()
+    groups = (training_calls, model_calls, estimator_calls, data_set_calls, command_calls)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        os.chdir(folder)
+        for group in groups:
+            for name, call in group():
+                kind, message = classify(call)
+                counts[kind] += 1
+                if kind in ("raw", "accepted") or shows_all:
+                    print(f"{kind:<9} {name}   {message[:160]}", flush=True)
+    print(", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())), "of", sum(counts.values()))
+
+
+if __name__ == "__main__":
+    main()
