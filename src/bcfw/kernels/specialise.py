@@ -56,9 +56,9 @@ def source(function: Any) -> Any:
     """The Python function behind one that was decorated with ``njit``; anything else as it is."""
     if not hasattr(function, "py_func"):
         return function
-    from numba.extending import is_jitted
+    import numba
 
-    return function.py_func if is_jitted(function) else function
+    return function.py_func if numba.extending.is_jitted(function) else function
 
 
 @functools.cache

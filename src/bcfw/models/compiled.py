@@ -75,6 +75,7 @@ class CompiledModel(Model):
         for name in own.keys() - {"Data"}:
             require_kernel(cls, name)
         Flag(True).check(cls.__name__, "checked", cls.checked)
+        Flag(True).check(cls.__name__, "exact_oracle", cls.exact_oracle)
         more = {"Work": FeatureWork, "keep_labeling": keep_labeling, "same_labeling": same_labeling, **own}
         cls._kernels = kernel_set(feature_space, {**more, "EXACT": cls.exact_oracle}, allocates=True)
         super().__init_subclass__(**kwargs)
