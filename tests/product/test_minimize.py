@@ -421,6 +421,30 @@ def test_what_users_see_is_theirs():
     assert result.x[0].flags.writeable
 
 
+class OneArray:
+    """A simplex that writes all its answers to one array."""
+
+    shape = (3,)
+    answer = np.zeros(3)
+
+    def argmin(self, direction):
+        self.answer[:] = np.arange(3) == direction.argmin()
+        return self.answer
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("step", ["adaptive", "line-search"])
+def test_what_users_return_may_change_later(direction, step):
+    """The gradient is x itself, and all blocks share one answer."""
+    objective = Function(lambda x: 0.5 * sum(float(b @ b) for b in x), lambda x: x, convex=True)
+    start = [np.eye(3)[i] for i in range(3)]
+    options = {"x0": start, "selection": "full", "direction": direction, "step": step, "tol": 1e-6}
+    shared = bcfw.minimize(objective, [OneArray()] * 3, **options)
+    clean = bcfw.minimize(LeastSquares(np.eye(9), np.zeros(9)), [Simplex(3)] * 3, **options)
+    assert shared.status == clean.status == "converged"
+    np.testing.assert_allclose(shared.x, np.full((3, 3), 1 / 3), atol=2e-3)
+
+
 # --- ends of runs -------------------------------------------------------------------------------------------------
 
 

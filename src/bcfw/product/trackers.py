@@ -157,7 +157,7 @@ class FunctionTracker:
         return self._flat(i, self.function.block_gradient(self.shaped, i))
 
     def _flat(self, i: int, gradient: Any) -> np.ndarray:
-        array = np.asarray(gradient, dtype=np.float64)
+        array = np.array(gradient, dtype=np.float64)  # a copy: users may return x itself, or use an array again
         if array.shape != self.shaped[i].shape:
             raise InputError(f"block {i}: the gradient has shape {array.shape}, the block {self.shaped[i].shape}")
         return array.ravel()
