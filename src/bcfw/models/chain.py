@@ -91,8 +91,9 @@ class Chain(FeatureRows, KernelModel):
         if y is None:
             return Sequences(rows, y_off, None)
         lengths = np.diff(y_off).tolist()
-        labels = np.concatenate([sequence_labels(y[i], lengths[i], f"Chain: example {i}") for i in range(len(lengths))])
-        return Sequences(rows, y_off, integer_labels(labels, self.n_labels, example_of(y_off, "Chain")))
+        given = [sequence_labels(one, lengths[i], f"Chain: example {i}") for i, one in enumerate(y)]
+        labels = integer_labels(np.concatenate(given), self.n_labels, example_of(y_off, "Chain"))
+        return Sequences(rows, y_off, labels)
 
     def _bound_to(self, examples: Sequences, sample_weight: np.ndarray | None) -> Chain:
         """A copy with n_labels, n_features and dim = KF + 2K + K^2 set."""
