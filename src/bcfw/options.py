@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from bcfw.errors import OptionError, nearest
+
+T = TypeVar("T")
 
 
 class Option:
@@ -129,6 +132,17 @@ class NonNegative(Number):
 
     def range(self) -> str:
         return ">= 0"
+
+
+def named(what: str, given: Any, base: type[T], words: Mapping[str, type[T]]) -> T:
+    """An instance of ``base`` as it is, or that of a word with default options; ``what`` is how messages call it."""
+    if isinstance(given, base):
+        return given
+    if isinstance(given, str) and given in words:
+        return words[given]()
+    if isinstance(given, type) and issubclass(given, base):
+        raise OptionError(f"{what} is the class {given.__name__}; give an instance, {given.__name__}(...)")
+    raise OptionError(f"{what} {given!r} is unknown; {nearest(str(given), words)}")
 
 
 class Configurable:

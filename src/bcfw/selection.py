@@ -14,9 +14,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bcfw.errors import OptionError, nearest
+from bcfw.errors import OptionError
 from bcfw.kernels.trees import SCALE, drawn_leaf, largest_leaf, set_leaf
-from bcfw.options import Choice, Count
+from bcfw.options import Choice, Count, named
 from bcfw.records import BY_GAP, IN_ORDER, LARGEST_GAP, Visits, in_order
 
 #: Blocks that are drawn from the generator at once.
@@ -341,15 +341,9 @@ RULES: dict[str, type[Rule]] = {
 
 def find_rule(selection: Any) -> Rule:
     """The rule behind a word, a rule or a user's function."""
-    if isinstance(selection, Rule):
-        return selection
-    if isinstance(selection, str) and selection in RULES:
-        return RULES[selection]()
-    if isinstance(selection, type) and issubclass(selection, Rule):
-        raise OptionError(f"selection is the class {selection.__name__}; give an instance, {selection.__name__}(...)")
-    if callable(selection):
+    if callable(selection) and not isinstance(selection, type):
         return Custom(selection)
-    raise OptionError(f"selection {selection!r} is unknown; {nearest(str(selection), RULES)}")
+    return named("selection", selection, Rule, RULES)
 
 
 def _count(rule: Any, name: str) -> None:

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bcfw.errors import InputError, OptionError, nearest
-from bcfw.options import Choice, Positive
+from bcfw.errors import InputError, OptionError
+from bcfw.options import Choice, Positive, named
 from bcfw.product.trackers import Probe, Tracker
 
 
@@ -249,13 +249,7 @@ STEPS: dict[str, type[Step]] = {"adaptive": Adaptive, "short": Short, "line-sear
 
 def find_step(step: Any) -> Step:
     """The rule behind a word or an instance."""
-    if isinstance(step, Step):
-        return step
-    if isinstance(step, str) and step in STEPS:
-        return STEPS[step]()
-    if isinstance(step, type) and issubclass(step, Step):
-        raise OptionError(f"step is the class {step.__name__}; give an instance, {step.__name__}()")
-    raise OptionError(f"step {step!r} is unknown; {nearest(str(step), STEPS)}")
+    return named("step", step, Step, STEPS)
 
 
 __all__ = ["Adaptive", "LineSearch", "OpenLoop", "Short", "Step"]

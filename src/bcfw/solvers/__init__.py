@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bcfw.errors import OptionError, nearest
+from bcfw.options import named
 from bcfw.solvers.auto import Auto
 from bcfw.solvers.base import Solver
 from bcfw.solvers.batch import BatchFW
@@ -21,10 +21,4 @@ __all__ += [solver.__name__ for solver in SOLVERS.values()]
 
 def find_solver(solver: Any) -> Solver:
     """An instance as it is, or made for a name."""
-    if isinstance(solver, Solver):
-        return solver
-    if isinstance(solver, str) and solver in SOLVERS:
-        return SOLVERS[solver]()
-    if isinstance(solver, type) and issubclass(solver, Solver):
-        raise OptionError(f"solver is the class {solver.__name__}; give an instance, {solver.__name__}()")
-    raise OptionError(f"solver {solver!r} is unknown; {nearest(str(solver), list(SOLVERS))}")
+    return named("solver", solver, Solver, SOLVERS)
