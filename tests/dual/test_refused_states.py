@@ -88,7 +88,7 @@ DAMAGES = {
 }
 
 #: What is done to those of one model besides; of a user's compiled model only its kernels know the labels.
-LABEL_DAMAGES = {"store_labels": [everywhere(10**6), everywhere(-(10**6)), everywhere(1)]}
+LABEL_DAMAGES = {"store_labels": [everywhere(100), everywhere(-100), everywhere(1)]}
 MORE_DAMAGES = {
     "multiclass-cost": LABEL_DAMAGES,
     "multilabel-tree": LABEL_DAMAGES,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bcfw.solvers import BCFW
-from problems import CASES, same_run
+from problems import CASES, returns_the_dual_point, same_run
 
 # Steps add rounding of the last place of numbers of order one; a few hundred of them stay below this.
 ROUNDING = 1e-10
@@ -19,7 +19,8 @@ def test_warm_start_is_never_worse(case, solver):
     first = case.few_passes(3, solver=solver)
     reached = first if first.last is None else first.last
     second = case.few_passes(2, solver=solver, warm_start=first)
-    assert second.history["dual"][0] >= reached.dual - 1e-12
+    if returns_the_dual_point(solver):  # else the best dual value may be that of another dual point
+        assert second.history["dual"][0] >= reached.dual - 1e-12
     assert second.history["primal"][0] == pytest.approx(first.primal, abs=ROUNDING)
 
 

@@ -185,9 +185,9 @@ class PassRunner:
             found = certify_state(problem) if average is None else certify_dual_point(problem, *average)
         if self.by_gap and (average is not None or problem.point is not None):
             certify_state(problem)  # stale gaps of the iterate itself would mislead the draws for ever
-        self.returns_best |= problem.point is not None
         self.certificate = found
-        if average is None:
+        if not len(self.rule.averages):
+            self.returns_best |= problem.point is not None
             best, _ = self.run.keep_best(found, self.weights)
             self.certificate = best if self.returns_best else found
         self.last_gap = found.gap
