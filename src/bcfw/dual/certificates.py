@@ -50,7 +50,8 @@ class Certificate(NamedTuple):
         """The smaller primal and the larger dual value of two certificates: of one point, and proved by one of two."""
         best = self if self.primal_bound <= other.primal_bound else other
         dual = max(self.dual, other.dual)
-        return Certificate(best.primal, dual, _difference(best.primal, dual), best.gap_bound - (dual - best.dual))
+        gap = _difference(best.primal, dual)
+        return Certificate(best.primal, dual, gap, gap + (best.gap_bound - best.gap))
 
     @property
     def primal_bound(self) -> float:

@@ -59,7 +59,7 @@ def real_loss(given: Any) -> float:
 
 
 def not_finite(i: int) -> OracleError:
-    return OracleError(f"example {i}: features(x, y) holds a NaN or an infinity", i)
+    return OracleError(f"example {i}: features(x, y) holds a NaN, an infinity, or numbers too large to compute with", i)
 
 
 def make_work() -> BlackBoxWork:
