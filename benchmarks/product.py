@@ -11,10 +11,10 @@ s x 2s matrix X, whose first s columns are in the unit cube each, and whose last
 at most 1. It is not convex; the measure is the smallest full Frank-Wolfe gap so far, relative to the gap at the start.
 
 A cell shows iterations / calls of the expensive oracle (spectraplex, nuclear-norm ball) / CPU seconds to the target,
-means over the starts. Where a start missed the target within the limits, it shows the mean of what was reached, in brackets.
-Starts are the oracles' answers to Gaussian directions; in experiment 2 each start has its own A and B. The measure is
-computed beside the run, after iterations that are 1 % (experiment 2: 5 %) apart; its time does not count. Runs take no
-certificates, but for the rule "gap", which needs them: every tenth pass, and they count.
+means over the starts. Where a start missed the target within the limits, it shows the mean of what was reached, in
+brackets. Starts are the oracles' answers to Gaussian directions; in experiment 2 each start has its own A and B. The
+measure is computed beside the run, after iterations that are 1 % (experiment 2: 5 %) apart; its time does not count.
+Runs take no certificates, but for the rule "gap", which needs them: every tenth pass, and they count.
 
 Steps: "short" has the paper's constant (2; the Frobenius norm of A - B) for every step, "own" is the library's
 ``step="short"``, which takes a block's own constant where it moves alone.
