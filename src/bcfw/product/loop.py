@@ -22,7 +22,7 @@ NEGATIVE_GAP = 1e-9
 #: All steps between two certificates together that promise less than this share of |f| gain nothing that can be seen.
 STALL = 1e-16
 
-#: By how much an oracle's shortest time grows with every later call, so that one call that was fast by luck is forgotten.
+#: An oracle's shortest time grows by this factor with every later call: a call that was fast by luck is forgotten.
 AGEING = 1.1
 
 
