@@ -35,7 +35,8 @@ class Facts:
     n_blocks : m
     rng : the generator of the run
     gaps : (m,) Frank-Wolfe gap of every block when its oracle was last asked; infinite before
-    seconds : (m,) the shortest time that the block's oracle took; infinite before. Kept for rules that are ``timed``
+    seconds : (m,) the shortest time that the block's oracle took lately; infinite before. Kept for rules that are
+        ``timed``
     certificates : how often all gaps were computed anew
     """
 
@@ -248,9 +249,9 @@ class QuasiStochastic(Rule):
 class CostAware(Rule):
     """Measures the oracles, and asks the expensive ones once per window of K iterations, the others at every one.
 
-    After each window the blocks are sorted by the shortest time that their oracle took. The largest ratio between
-    neighbours divides cheap from expensive, if it is at least 4; otherwise all are cheap. The choice depends on the
-    clock: repeat a run with ``Lazy(K, expensive=[...])``.
+    After each window the blocks are sorted by the shortest time that their oracle took lately. The largest ratio
+    between neighbours divides cheap from expensive, if it is at least 4; otherwise all are cheap. The choice depends on
+    the clock: repeat a run with ``Lazy(K, expensive=[...])``.
     """
 
     K: int

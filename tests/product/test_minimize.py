@@ -611,3 +611,25 @@ def test_an_argmin_of_another_shape():
     with pytest.raises(bcfw.OracleError, match=r"block 0: argmin returned shape \(4,\), expected \(2, 2\)") as caught:
         bcfw.minimize(linear((2, 2)), [Flat()], x0=[np.ones((2, 2))])
     assert caught.value.example == 0
+
+
+def test_an_oracle_that_was_fast_once_is_still_found_to_be_expensive(monkeypatch):
+    """As an eigenvector that is sought where it was just found: by the first step, after the first certificate."""
+    clock = [0.0]
+    monkeypatch.setattr("bcfw.product.loop.now", lambda: clock[0])
+
+    class Timed(Simplex):
+        def __init__(self, costs):
+            super().__init__(4)
+            self.costs = itertools.chain(costs, itertools.repeat(costs[-1]))
+
+        def argmin(self, direction):
+            clock[0] += next(self.costs)
+            return super().argmin(direction)
+
+    apart = LeastSquares([np.eye(4), np.diag([1.0, 2.0, 3.0, 4.0])], np.ones(4))
+    blocks = [Timed([1.0]), Timed([10.0, 1.0, 10.0])]  # of the certificate, of the first step, of all others
+    with pytest.warns(bcfw.ConvergenceWarning):
+        result = bcfw.minimize(apart, blocks, selection=selection.CostAware(10), tol=0, max_iters=200, gap_every=1000)
+    assert result.lmo_calls[0] == 200
+    assert result.lmo_calls[1] < 60

@@ -11,6 +11,7 @@ from scipy.optimize import check_grad
 
 import bcfw
 from bcfw.objectives import Function, LeastSquares, Logistic, Quadratic
+from bcfw.product.trackers import union
 
 SHAPES = [(3,), (2, 2), (), (4,)]
 SIZES = [3, 4, 1, 4]
@@ -215,3 +216,12 @@ def test_wrong_objectives(call, message):
 def test_objectives_that_do_not_fit_the_blocks(objective, message):
     with pytest.raises(bcfw.InputError, match=message):
         bcfw.minimize(objective, [bcfw.domains.Simplex(3)] * 2)
+
+
+@given(st.lists(st.sampled_from([slice(0, 2), slice(2, 5), slice(0, 0), slice(None), np.array([1, 4])]), max_size=4))
+def test_rows_that_several_blocks_reach(several):
+    """As the set of all their rows; a slice, which needs no copies, where that is every row."""
+    wanted = sorted({row for rows in several for row in np.arange(5)[rows]})
+    found = union(several, 5)
+    assert np.arange(5)[found].tolist() == wanted
+    assert isinstance(found, slice) == (len(wanted) == 5)

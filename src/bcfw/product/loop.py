@@ -22,6 +22,9 @@ NEGATIVE_GAP = 1e-9
 #: All steps between two certificates together that promise less than this share of |f| gain nothing that can be seen.
 STALL = 1e-16
 
+#: An oracle's shortest time grows by this factor with every later call: a call that was fast by luck is forgotten.
+AGEING = 1.1
+
 
 @dataclass(frozen=True)
 class IterationInfo(Info):
@@ -85,7 +88,7 @@ class Oracle:
     domains : one per block
     x : the current point, flat
     shapes : of the blocks
-    seconds : (m,) where the shortest time of each is kept, or None
+    seconds : (m,) where the shortest time of each is kept, which grows with every later call, or None
     """
 
     def __init__(
@@ -108,7 +111,7 @@ class Oracle:
             self._require_finite(i, gradient)
             raise
         if self.seconds is not None:
-            self.seconds[i] = min(self.seconds[i], now() - began)
+            self.seconds[i] = min(AGEING * self.seconds[i], now() - began)
         if answer.shape != shape:
             raise OracleError(f"block {i}: argmin returned shape {answer.shape}, expected {shape}", i)
         vertex = answer if len(shape) == 1 else answer.ravel()

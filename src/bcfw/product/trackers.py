@@ -265,10 +265,11 @@ class Outer(Protocol):
 
 
 def union(several: list[Any], n_rows: int) -> Any:
-    """Rows that are in one of several slices or arrays of indices."""
-    if any(isinstance(rows, slice) and rows == slice(None) for rows in several):
-        return slice(None)
-    return np.unique(np.concatenate([np.arange(n_rows)[rows] for rows in several]))
+    """Rows that are in one of several slices or arrays of indices: a slice if these are all, else indices."""
+    reached = np.zeros(n_rows, dtype=bool)
+    for rows in several:
+        reached[rows] = True
+    return slice(None) if reached.all() else np.flatnonzero(reached)
 
 
 class ProductTracker:
