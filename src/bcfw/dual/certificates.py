@@ -52,6 +52,11 @@ class Certificate(NamedTuple):
         dual = max(self.dual, other.dual)
         return Certificate(best.primal, dual, _difference(best.primal, dual), best.gap_bound - (dual - best.dual))
 
+    def hinge(self, lam: float, w: np.ndarray) -> HingeSums:
+        """The hinge losses at w, whose certificate this is: ``h = P(w) - lam/2 |w|^2``."""
+        regulariser = 0.5 * lam * float(w @ w)
+        return HingeSums(self.primal - regulariser, self.dual + self.gap_bound - regulariser)
+
     @property
     def primal_bound(self) -> float:
         """What is proved about the primal value, or else its estimate."""

@@ -87,6 +87,7 @@ class DualProblem:
     outside : function that returns a context
         While a solver works on another problem than this one (an accelerated iteration), this one is in the context.
     blocks : blocks with positive c_i, the ones that passes visit
+    bounds : (lower, upper) of w, (d,) arrays that hold infinities where there are none
     bounded, box : coordinates of w with a finite bound, and the box around them (see :mod:`bcfw.passes.box`)
     tally : what passes count (see :mod:`bcfw.records`)
     oracle_calls : oracle calls of steps and certificates so far
@@ -106,35 +107,40 @@ class DualProblem:
         self.lam = lam
         self.n_blocks = len(c)
         self.blocks = np.flatnonzero(c > 0)
-        self._bounds = (np.full(form.dim, -np.inf), np.full(form.dim, np.inf)) if bounds is None else bounds
-        finite = np.isfinite(self._bounds[0]) | np.isfinite(self._bounds[1])
+        self.bounds = (np.full(form.dim, -np.inf), np.full(form.dim, np.inf)) if bounds is None else bounds
+        finite = np.isfinite(self.bounds[0]) | np.isfinite(self.bounds[1])
         self.bounded = np.flatnonzero(finite)
         self.box = np.zeros((4, len(self.bounded)))
-        self.box[LOWER], self.box[UPPER] = self._bounds[0][finite], self._bounds[1][finite]
+        self.box[LOWER], self.box[UPPER] = self.bounds[0][finite], self.bounds[1][finite]
         self._probe = np.zeros(form.dim if len(self.bounded) else 0)
-        self.state = State(
-            w=self.clip(np.zeros(form.dim)),
-            mu=tuple(form.initial_mu(data)),
-            ell=np.zeros(self.n_blocks),
-            gap=np.zeros(self.n_blocks),
-            c=c,
-        )
-        self.store: Store | None = None
         self._store_pass = store_pass
-        self.point: np.ndarray | None = None
-        self.untouched = True
+        self._first_hinges: np.ndarray | None = None
+        self.start_anew(c)
         self.outside: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         self.tally = np.zeros(TALLY_SIZE)
         self.oracle_calls = 0
         self._works = [form.make_work(data) for _ in range(n_jobs)]
-        self._first_hinges: np.ndarray | None = None
         self._fingerprint: str = form.fingerprint(data)  # now: oracles may change the model's attributes
+
+    def start_anew(self, c: np.ndarray) -> None:
+        """Put all mass on the truths, with v = 0 and an empty store; c are the blocks' shares."""
+        self.state = State(
+            w=self.clip(np.zeros(self.form.dim)),
+            mu=tuple(self.form.initial_mu(self.data)),
+            ell=np.zeros(self.n_blocks),
+            gap=np.zeros(self.n_blocks),
+            c=c,
+        )
+        self.box[V] = 0.0
+        self.store: Store | None = None
+        self.point: np.ndarray | None = None
+        self.untouched = True
 
     # --- weights
 
     def clip(self, v: np.ndarray) -> np.ndarray:
         """The weights of an unclipped v; v itself without bounds."""
-        return np.clip(v, *self._bounds) if len(self.bounded) else v
+        return np.clip(v, *self.bounds) if len(self.bounded) else v
 
     @property
     def v(self) -> np.ndarray:
