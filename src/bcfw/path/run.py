@@ -67,6 +67,7 @@ class PathRun(SolverRun):
         self.known = known
         if known is None:
             self.rows = []
+            self._optimism = 1.0
 
     def stale_gap(self, problem: DualProblem) -> float:
         """The sum of the block gaps, each at the last visit of its block."""

@@ -128,6 +128,7 @@ def follow(tracer: Tracer, eps: float, lam_min: float) -> str:
         if lam == 0.0:
             return "complete"
         if lam <= lam_min:
-            tracer.keep(solution, lam_min)
+            if problem.lam > lam_min:
+                tracer.keep(solution, lam_min)
             return "lam_min"
         known, before = tracer.shrink(lam, solution), solution

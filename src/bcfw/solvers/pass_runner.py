@@ -193,14 +193,15 @@ class PassRunner:
         """The certificate at the start, unless another solver has begun; none is taken where the run knows it."""
         known, self.run.known = self.run.known, None
         if known is not None:
-            self._visited = self.problem.point is None  # the block gaps are those of the dual point
+            # The block gaps are known, too, unless it is only an estimate, or that of other weights.
+            self._visited = self.problem.point is None and np.isfinite(known.gap_bound)
             self._accept(known, comparable=True)
         elif not self.run.rows:
             self.certify()
 
     def _accept(self, found: Certificate, comparable: bool) -> None:
         """Record a certificate of the current point, or the best so far of those that are ``comparable``."""
-        self.returns_best |= self.problem.point is not None
+        self.returns_best |= self.problem.point is not None and not len(self.rule.averages)
         self.certificate = found
         if comparable:
             best, _ = self.run.keep_best(found, self.weights)
