@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import signal
 
 import numpy as np
@@ -96,11 +97,19 @@ def test_a_small_eps_gives_the_solutions(name):
 
 
 def test_the_heuristic_path_costs_less_and_proves_nothing():
-    case = CASES["chain-cost"]
-    path, exact = path_of(case, exact=False), path_of(case)
-    assert not path.certified
+    """With a few hundred examples its true gaps are about what it says."""
+    words = bcfw.datasets.load_digit_words()
+    model, X, y = bcfw.models.Chain(), words.X_train, words.y_train
+    path, exact = (bcfw.regularization_path(model, X, y, eps=EPS, exact=exact) for exact in (False, True))
+    assert (path.certified, exact.certified) == (False, True)
     assert path.n_oracle_calls < exact.n_oracle_calls
-    assert_within_eps(path, case)
+    tight = bcfw.grid_path(model, X, y, path.lambdas, tol=0.01)
+    for lam in path.lambdas:
+        problem = open_problem(model, X, y, lam)
+        assert (
+            certify_weights(problem, path.weights(lam)).primal - certify_weights(problem, tight.weights(lam)).primal
+            <= EPS
+        )
 
 
 # --- where it begins ---------------------------------------------------------------------------------------------
@@ -195,7 +204,7 @@ def test_callbacks_see_lam_and_stop():
     path = path_of(CASES["multiclass-wide"], callbacks=[look])
     assert path.status == "stopped"
     assert seen[-1][0] < 1.0
-    assert all(later <= earlier for (earlier, *_), (later, *_) in zip(seen, seen[1:], strict=False))
+    assert all(later <= earlier for (earlier, *_), (later, *_) in itertools.pairwise(seen))
     assert {target for *_, target in seen} == {0.9 * EPS}
 
 
