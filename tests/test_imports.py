@@ -33,8 +33,8 @@ ORDER = [
     "objectives",
     "steps",
     "result",
-    "path",
     "training",
+    "path",
     "cluster",
     "estimators",
     "formats",
@@ -62,7 +62,7 @@ NARROW = {
     "solvers": BASE | {"inputs", "run", "selection", "passes", "models", "dual"},
     "product": BASE | {"kernels", "inputs", "run", "selection", "progress"},
     **{face: {"product"} for face in ("domains", "objectives", "steps")},
-    "path": BASE | {"inputs", "run", "progress", "dual", "solvers", "result"},
+    "path": BASE | {"inputs", "run", "progress", "dual", "solvers", "result", "training"},
     "datasets": BASE | {"inputs", "formats"},
 }
 

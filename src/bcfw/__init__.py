@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 #: Where each public name lives.
 _HOMES = {
     "train": "bcfw.training",
+    **dict.fromkeys(("regularization_path", "grid_path", "RegularizationPath"), "bcfw.path"),
     "minimize": "bcfw.product",
     "Result": "bcfw.result",
     "MinimizeResult": "bcfw.product",

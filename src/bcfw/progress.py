@@ -117,17 +117,14 @@ class Progress:
 
 
 def seconds_left(info: Info) -> float | None:
-    """Estimate of the remaining time; None before the first certificate of a moved point.
+    """Estimate of the remaining time, if the limits do not end the run before; None where nothing is known yet.
 
-    Gaps fall about like one over the number of passes, so that the target takes ``gap / target`` times the passes of
-    the latest certificate; the limits may end the run before.
+    That is before the first certificate of a moved point.
     """
-    recorded_at = info.latest[info.unit]
-    if recorded_at == 0 or info.done == 0:
+    if info.latest[info.unit] == 0 or info.done == 0:
         return None
     per_pass = info.seconds / info.done
-    needed = recorded_at * info.gap / info.gap_target if info.gap_target > 0 else math.inf
-    left = per_pass * (min(needed, info.limit) - info.done)
+    left = per_pass * (min(info.expected, info.limit) - info.done)
     if info.max_seconds is not None:
         left = min(left, info.max_seconds - info.seconds)
     return max(0.0, left) if math.isfinite(left) else None

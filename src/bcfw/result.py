@@ -14,6 +14,11 @@ from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.run import SolverRun
 
 
+def predict(model: Any, w: np.ndarray, X: Any) -> Any:
+    """Decode inputs with a bound model and weights."""
+    return hook(model, "predict")(w, by_position(X))
+
+
 @dataclass
 class Result:
     """What training returns.
@@ -59,7 +64,7 @@ class Result:
 
     def predict(self, X: Any) -> Any:
         """Decode new inputs with the learned weights."""
-        return hook(self.model, "predict")(self.w, by_position(X))
+        return predict(self.model, self.w, X)
 
     def summary(self) -> str:
         """One line on the run."""

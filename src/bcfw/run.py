@@ -54,6 +54,11 @@ class Info:
         return self.latest["gap"]
 
     @property
+    def expected(self) -> float:
+        """Estimate of how many are needed in all: gaps fall about like one over their number."""
+        return self.latest[self.unit] * self.gap / self.gap_target if self.gap_target > 0 else np.inf
+
+    @property
     def shown(self) -> dict[str, float]:
         """Values that a display shows besides the gap, by their names."""
         return {}
@@ -236,12 +241,15 @@ class Run:
             "stalled": "the steps no longer gain anything in floating point; raise tol",
         }
         if self.status in advice:
-            warnings.warn(
+            warn_of_limit(
                 f"not converged ({self.status}): gap {gap:.3g} is above the target {self.gap_target:.3g}; "
-                f"{advice[self.status]}{hint and f'; {hint}'}",
-                ConvergenceWarning,
-                stacklevel=_frames_to_caller(),
+                f"{advice[self.status]}{hint and f'; {hint}'}"
             )
+
+
+def warn_of_limit(message: str) -> None:
+    """A ConvergenceWarning that shows the user's own line."""
+    warnings.warn(message, ConvergenceWarning, stacklevel=_frames_to_caller())
 
 
 def _frames_to_caller() -> int:

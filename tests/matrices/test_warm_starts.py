@@ -89,3 +89,12 @@ def test_batch_steps_are_counted_for_predefined_step_sizes():
     first = case.few_passes(30, solver="batch-fw")
     decay = case.few_passes(1, solver=BCFW(step_size="decay"), warm_start=first)
     assert decay.dual > 0.9 * first.dual
+
+
+def test_a_warm_start_with_averaging_returns_the_average():
+    """Not the weights that it began with, whose certificate would be another."""
+    case = CASES["chain-cost"]
+    first = case.few_passes(3, solver=BCFW(averaging=True))
+    result = case.few_passes(3, solver=BCFW(averaging=True), warm_start=first)
+    assert result.primal == pytest.approx(case.enumerated().primal(result.w), abs=1e-12)
+    assert not np.array_equal(result.w, first.w)

@@ -3,6 +3,6 @@
 from bcfw.dual.certificates import Certificate
 from bcfw.dual.opening import open_problem
 from bcfw.dual.problem import DualProblem
-from bcfw.dual.regularisation import change_lam
+from bcfw.dual.regularisation import change_lam, move_to_first_breakpoint
 
-__all__ = ["Certificate", "DualProblem", "change_lam", "open_problem"]
+__all__ = ["Certificate", "DualProblem", "change_lam", "move_to_first_breakpoint", "open_problem"]

@@ -53,6 +53,11 @@ class Certificate(NamedTuple):
         gap = _difference(best.primal, dual)
         return Certificate(best.primal, dual, gap, gap + (best.gap_bound - best.gap))
 
+    def hinge(self, lam: float, w: np.ndarray) -> HingeSums:
+        """The hinge losses at w, whose certificate this is: ``h = P(w) - lam/2 |w|^2``."""
+        regulariser = 0.5 * lam * float(w @ w)
+        return HingeSums(self.primal - regulariser, self.dual + self.gap_bound - regulariser)
+
     @property
     def primal_bound(self) -> float:
         """What is proved about the primal value, or else its estimate."""

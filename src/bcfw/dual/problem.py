@@ -113,29 +113,39 @@ class DualProblem:
         self.bounded = np.flatnonzero(np.isfinite(self.box[LOWER]) | np.isfinite(self.box[UPPER]))
         self._probe = np.zeros(self.box.shape[1])
         self._moved = np.zeros(len(self.bounded), np.int64), np.zeros(1, np.int64)
-        self.state = State(
-            w=self.clip(np.zeros(form.dim)),
-            mu=tuple(form.initial_mu(data)),
-            ell=np.zeros(self.n_blocks),
-            gap=np.zeros(self.n_blocks),
-            c=c,
-        )
-        self.store: Store | None = None
         self._store_pass = store_pass
-        self.point: np.ndarray | None = None
-        self.untouched = True
+        self._first_hinges: np.ndarray | None = None
+        self.start_anew(c)
         self.outside: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         self.tally = np.zeros(TALLY_SIZE)
         self.oracle_calls = 0
         self._works = [form.make_work(data) for _ in range(n_jobs)]
-        self._first_hinges: np.ndarray | None = None
         self._fingerprint: str = form.fingerprint(data)  # now: oracles may change the model's attributes
+
+    def start_anew(self, c: np.ndarray) -> None:
+        """Put all mass on the truths, with v = 0 and an empty store; c are the blocks' shares."""
+        self.state = State(
+            w=self.clip(np.zeros(self.form.dim)),
+            mu=tuple(self.form.initial_mu(self.data)),
+            ell=np.zeros(self.n_blocks),
+            gap=np.zeros(self.n_blocks),
+            c=c,
+        )
+        self.box[V] = 0.0
+        self.store: Store | None = None
+        self.point: np.ndarray | None = None
+        self.untouched = True
 
     # --- weights
 
+    @property
+    def bounds(self) -> tuple[Any, Any]:
+        """Lower and upper bounds of w, (d,) arrays or numbers; infinities where there are none."""
+        return (self.box[LOWER], self.box[UPPER]) if len(self.bounded) else (-np.inf, np.inf)
+
     def clip(self, v: np.ndarray) -> np.ndarray:
         """The weights of an unclipped v; v itself without bounds."""
-        return np.clip(v, self.box[LOWER], self.box[UPPER]) if len(self.bounded) else v
+        return np.clip(v, *self.bounds) if len(self.bounded) else v
 
     @property
     def v(self) -> np.ndarray:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from bcfw.dual import DualProblem
+from bcfw.dual.batch import find_corners, step_to_corners
 from bcfw.dual.certify import certificate_from_hinges, certify_weights
-from bcfw.passes.batch import batch_oracle_pass, batch_step_pass
-from bcfw.records import STEPS
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.run import SolverRun
 
@@ -25,9 +24,9 @@ class BatchFW(Solver):
     """
 
     def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
-        passes = 0
+        n = len(problem.blocks)
+        passes = run.calls // n
         run.point = lambda: problem.state.w.copy()
-        n, blocks = problem.n_blocks, problem.blocks
         if problem.point is not None:  # where an earlier run ended may be good enough
             w, certificate = problem.point.copy(), certify_weights(problem, problem.point)
             run.record_certificate(problem, passes, certificate)
@@ -36,23 +35,18 @@ class BatchFW(Solver):
             problem.point = None
         labelings = problem.form.make_labelings(problem.data)
         while True:
-            hinges, losses, moves = np.zeros((2, n)), np.zeros(n), np.zeros(n, np.bool_)
-            step = np.zeros(problem.form.dim)
-            more = problem.lam, hinges, losses, moves, step, labelings
-            problem.sweep(batch_oracle_pass, len(blocks), blocks, *more)
-            problem.oracle_calls += len(blocks)
-            certificate = certificate_from_hinges(problem, hinges)
+            corners = find_corners(problem, labelings)
+            certificate = certificate_from_hinges(problem, corners.hinges)
             run.record_certificate(problem, passes, certificate)
             run.check_limits(passes)
             if run.status is not None:
                 return Outcome(problem.state.w.copy(), certificate, passes)
-            v, gap = problem.v, float(problem.state.gap[blocks].sum())
-            gamma = problem.best_step(v, step, gap)
+            gap = float(problem.state.gap[problem.blocks].sum())
+            gamma = problem.best_step(problem.v, corners.step, gap)
             if 0.5 * gamma * gap <= problem.smallest_gain():  # about what an exact step gains
                 run.status = "stalled"
                 return Outcome(problem.state.w.copy(), certificate, passes)
-            problem.sweep(batch_step_pass, len(blocks), blocks, gamma, losses, moves, labelings)
-            problem.v = v + gamma * step
-            problem.tally[STEPS] += len(blocks)
-            passes += 1
+            step_to_corners(problem, corners, gamma)
+            run.calls += n
+            passes = run.calls // n
             run.after(passes)

@@ -128,7 +128,7 @@ class BCFW(Solver):
         """As :meth:`Solver.solve`, but after ``patience`` passes the outcome is returned without a status."""
         sampling = SAMPLINGS[self.sampling]
         runner = PassRunner(problem, run, int(self.averaging), STEP_SIZES[self.step_size], sampling.by_gap)
-        runner.certify()
+        runner.begin()
         for number in itertools.count(1):
             run.check_limits(runner.effort)
             if run.status is not None or number > patience:
@@ -136,7 +136,7 @@ class BCFW(Solver):
             gain = runner.one_pass(sampling, rng, self._plan(runner, number))
             if self.step_size != "decay":
                 runner.check_stall(gain, sampling, self._plan(runner, number, source=ORACLE))
-            if run.status is None and number % self.gap_every == 0:
+            if run.status is None and run.certificate_due(problem, number, self.gap_every):
                 runner.certify()
             run.after(runner.done)
         return runner.finish()

@@ -109,8 +109,7 @@ class MultiPlane(Solver):
 
     def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
         runner = PassRunner(problem, run, tracks=2 * int(self.averaging), by_gap=SAMPLINGS[self.sampling].by_gap)
-        if not run.rows:  # else another solver has begun
-            runner.certify()
+        runner.begin()
         outer = self._acceleration(runner)
         for number in itertools.count(1):
             run.check_limits(runner.effort)
@@ -119,7 +118,7 @@ class MultiPlane(Solver):
             with contextlib.nullcontext() if outer is None else outer.inner():
                 gain = self._iteration(runner, rng, number)
             runner.check_stall(gain, SAMPLINGS[self.sampling], self.plan(ORACLE, number))
-            if run.status is None and number % self.gap_every == 0:
+            if run.status is None and run.certificate_due(problem, number, self.gap_every):
                 found = runner.certify()
                 if outer is not None:
                     outer.check_progress(found)

@@ -179,20 +179,35 @@ class PassRunner:
     def certify(self) -> Certificate:
         """Take a certificate at the current point and record it, or the best of weights certified before."""
         problem, average = self.problem, self.average()
+        self.run.known = None
         if problem.point is not None:
             found = certify_weights(problem, problem.point)
         else:
-            found = certify_state(problem) if average is None else certify_dual_point(problem, *average)
+            found = self.run.certify_state(problem) if average is None else certify_dual_point(problem, *average)
         if self.by_gap and (average is not None or problem.point is not None):
             certify_state(problem)  # stale gaps of the iterate itself would mislead the draws for ever
+        self._accept(found, average is None)
+        return found
+
+    def begin(self) -> None:
+        """The certificate at the start, unless another solver has begun; none is taken where the run knows it."""
+        known, self.run.known = self.run.known, None
+        if known is not None:
+            # The block gaps are known, too, unless it is only an estimate, or that of other weights.
+            self._visited = self.problem.point is None and np.isfinite(known.gap_bound)
+            self._accept(known, comparable=True)
+        elif not self.run.rows:
+            self.certify()
+
+    def _accept(self, found: Certificate, comparable: bool) -> None:
+        """Record a certificate of the current point, or the best so far of those that are ``comparable``."""
+        self.returns_best |= self.problem.point is not None and not len(self.rule.averages)
         self.certificate = found
-        if not len(self.rule.averages):
-            self.returns_best |= problem.point is not None
+        if comparable:
             best, _ = self.run.keep_best(found, self.weights)
             self.certificate = best if self.returns_best else found
         self.last_gap = found.gap
-        self.run.record_certificate(problem, self.done, self.certificate)
-        return found
+        self.run.record_certificate(self.problem, self.done, self.certificate)
 
     def finish(self) -> Outcome:
         """Certify the returned point unless the latest certificate is already taken there."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual import Certificate, DualProblem
+from bcfw.dual.certify import certify_state
 from bcfw.run import Info, Run
 
 
@@ -64,6 +65,7 @@ class SolverRun(Run):
     calls : oracle calls of steps
     cached_visits : visits that may have used the cache instead of the oracle
     store_visits : visits to the store alone
+    known : certificate of the point that the next solver begins with, if it needs no pass of the oracle
     best : the smallest primal and the largest dual value certified so far, and the weights of the former
     """
 
@@ -74,7 +76,16 @@ class SolverRun(Run):
         self.calls = 0
         self.cached_visits = 0
         self.store_visits = 0
+        self.known: Certificate | None = None
         self.best: tuple[Certificate, np.ndarray] | None = None
+
+    def certificate_due(self, problem: DualProblem, number: int, every: int) -> bool:
+        """Whether a solver takes a certificate after its pass of that number, the first being 1."""
+        return number % every == 0
+
+    def certify_state(self, problem: DualProblem) -> Certificate:
+        """The certificate of the current dual point at its own weights."""
+        return certify_state(problem)
 
     def keep_best(self, found: Certificate, weights: Callable[[], np.ndarray]) -> tuple[Certificate, np.ndarray]:
         """The best so far, given a new certificate and a function that copies its weights."""
