@@ -18,7 +18,7 @@ FLOORS = [
     [("models\nstructures, their kernels,\nthe form that solvers see", 3)],
     [("dual\nblock state, store,\ncertificates, snapshots", 4)],
     [("solvers\nwhich passes, until when", 5), ("product\nminimize over sets", 0)],
-    [("training  result", 7)],
+    [("training  result", 7), ("path\nweights for every lam", 0)],
     [("estimators\nscikit-learn", 1), ("datasets", 0), ("report", 0), ("commands", 0)],
 ]
 
