@@ -64,6 +64,8 @@ def test_bad_points(points):
         MulticlassSVM().fit(X, y, ["heavy"] * 90)
     with pytest.raises(InputError, match=r"example 1: the label .* is not hashable"):
         MulticlassSVM().fit(np.eye(3), ["a", {"b"}, "c"])
+    with pytest.raises(InputError, match="example 1 is a sparse matrix; give one"):
+        MulticlassSVM().fit(np.eye(3), [0, sp.csr_array([[1, 2]]), 2])
     with pytest.raises(ValueError, match="y to be passed"):
         MulticlassSVM().fit(X, None)
 

@@ -8,6 +8,7 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from bcfw.errors import InputError, OptionError, nearest
 from bcfw.inputs.examples import check_same_length, read_list
@@ -41,6 +42,9 @@ def label_array(y: Any) -> np.ndarray:
             return np.asarray(values)
         except ValueError as error:
             raise InputError(f"y must have one label in each place ({error})") from error
+    for i, label in enumerate(values):
+        if sp.issparse(label):
+            raise InputError(f"y: the label of example {i} is a sparse matrix; give one number, text or tuple")
     return object_array(values)
 
 
