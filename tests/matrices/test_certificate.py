@@ -34,9 +34,12 @@ def test_certificate_holds_when_recomputed_from_scratch(case, solver):
     for i, (v_i, ell_i) in enumerate(blocks):
         assert objective.outside(i, v_i, ell_i) <= 1e-9
     v = sum(v_i for v_i, _ in blocks)
+    dual = objective.dual(v, sum(ell_i for _, ell_i in blocks))
     if returns_the_dual_point(solver):
         np.testing.assert_allclose(case.clip(v), point.w, rtol=0, atol=ROUNDING)
-    assert objective.dual(v, sum(ell_i for _, ell_i in blocks)) == pytest.approx(point.dual, abs=ROUNDING)
+        assert dual == pytest.approx(point.dual, abs=ROUNDING)
+    else:  # the largest dual value so far may be that of an earlier point
+        assert dual - ROUNDING <= point.dual <= objective.optimum.primal + 1e-9
 
 
 @pytest.mark.parametrize("sample_weight", [False, True])
