@@ -232,8 +232,8 @@ class Run:
         """The recorded rows as arrays of equal length."""
         return {key: np.array([row[key] for row in self.rows]) for key in self.rows[0]}
 
-    def warn_unless_converged(self, gap: float, hint: str = "") -> None:
-        """One warning when a limit ended the run, perhaps with a hint; a stop that the user asked for is silent."""
+    def warn_unless_converged(self, gap: float, hint: Callable[[], str] = str) -> None:
+        """One warning when a limit ended the run, with what ``hint()`` adds; a stop that users asked for is silent."""
         limit = f"max_{self.unit}"
         advice = {
             limit: f"raise {limit} or tol",
@@ -243,7 +243,7 @@ class Run:
         if self.status in advice:
             warn_of_limit(
                 f"not converged ({self.status}): gap {gap:.3g} is above the target {self.gap_target:.3g}; "
-                f"{advice[self.status]}{hint and f'; {hint}'}"
+                f"{advice[self.status]}{(more := hint()) and f'; {more}'}"
             )
 
 

@@ -39,13 +39,15 @@ def regularization_path(
     """Compute weights for every lam whose objective is within eps of the optimum.
 
     The path begins at a lam_1 that is found from the data, above which the weights are ``(lam_1/lam) w_1``. From there
-    it goes down from breakpoint to breakpoint. At each of them the problem is solved to a gap of ``kappa eps``; then
-    the mass of all outputs but the truths shrinks with lam, which leaves the weights as they are and lets their gap
+    it goes down from breakpoint to breakpoint. At each of them the problem is solved to a gap of ``kappa eps``. At a
+    smaller lam' the same weights w have the gap, against the dual point (v, ell) with its mass on all outputs but the
+    truths multiplied by the best t in [0, 1],
 
-        gap(lam') = h + (lam'/lam) (gap(lam) - h),         h = sum_i c_i max_y H_i(y; w)
+        gap(lam') = h + lam' |w|^2/2 - max_t [t ell - t^2 Q / lam'],      Q = lam^2 |v|^2/2,
 
-    grow linearly to eps at the next breakpoint, ``lam (h - eps) / (h - gap)``. If h <= eps, the weights serve all
-    smaller lam, and the path is complete. Otherwise it ends at ``lam_min``.
+    with the hinge losses h = sum_i c_i max_y H_i(y; w). The next breakpoint is where that reaches eps (see
+    :class:`bcfw.path.bounds.GapBound`; t = lam'/lam alone is the paper's linear bound). If h <= eps, the weights serve
+    all smaller lam, and the path is complete. Otherwise it ends at ``lam_min``.
 
     Parameters
     ----------

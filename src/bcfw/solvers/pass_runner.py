@@ -27,6 +27,9 @@ from bcfw.solvers.run import SolverRun
 #: A pass is cut into compiled calls of about this many seconds, so that limits, Ctrl-C and saves come soon.
 CALL_SECONDS = 0.1
 
+#: A pass that gains this share of P(0) has not stalled; what the dual value can resolve need not be computed.
+CLEAR_GAIN = 1e-12
+
 
 class PassRunner:
     """Makes the passes of a run over a problem: counts oracle calls, takes certificates, knows the point to return.
@@ -131,7 +134,9 @@ class PassRunner:
         run, problem = self.run, self.problem
         run.check_limits(self.effort)
         # An average still approaches iterates that no longer move.
-        if run.status is not None or gain > problem.smallest_gain() or len(self.rule.averages):
+        if run.status is not None or gain > CLEAR_GAIN * run.value_at_zero or len(self.rule.averages):
+            return
+        if gain > problem.smallest_gain():
             return
         if not sampling.visits_all or exact is not None:
             point, drops = problem.point, 1.0
