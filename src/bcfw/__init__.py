@@ -24,6 +24,7 @@ _HOMES = {
     **dict.fromkeys(
         ("StructuralSVM", "MulticlassSVM", "MultilabelSVM", "ChainSVM", "GraphSVM", "MatchingSVM"), "bcfw.estimators"
     ),
+    **dict.fromkeys(("StructuralSVMCV", "MulticlassSVMCV", "MultilabelSVMCV", "ChainSVMCV"), "bcfw.estimators"),
     **dict.fromkeys(
         ("BcfwError", "ConvergenceWarning", "InputError", "ModelError", "OptionError", "OracleError"), "bcfw.errors"
     ),

@@ -28,7 +28,8 @@ class Result:
     w : (d,) array
         The weights (the averaged ones when the solver averages).
     primal, dual, gap : float
-        ``P(w)``, ``D(alpha)`` and their difference, recomputed at the returned weights by a full oracle pass.
+        ``P(w)``, ``D(alpha)`` and their difference, recomputed at the returned weights by a full oracle pass. If the
+        oracle is a heuristic: the proven upper bound of ``P(w)`` where ``certified``, else what was found.
     certified : bool
         Whether ``gap`` is a proven bound on ``P(w) - P*``. If not, the oracle is a heuristic.
     status : str
@@ -37,7 +38,9 @@ class Result:
     lam, n_passes, n_oracle_calls, seconds
         The regularisation, exact-oracle steps divided by n, all oracle calls including certificates, wall-clock time.
     history : dict of arrays
-        passes, seconds, primal, dual, gap, oracle_calls: one row at the start, one per certificate, one at exit.
+        passes, seconds, primal, dual, gap, gap_bound, oracle_calls: one row at the start, one per certificate, one at
+        exit. With a heuristic oracle ``primal`` and ``gap`` are what it has found, and ``gap_bound`` is what is proved
+        (infinity without an upper bound); otherwise ``gap_bound`` equals ``gap``.
     solver, model
         The solver that ran, and the bound copy of the model.
     last : Result or None
@@ -80,9 +83,6 @@ def make_result(
 ) -> Result:
     """The result of an outcome; its last iterate, if that is another point, shares the snapshot."""
     certificate, certified = outcome.certificate.proven(run.gap_target)
-    history = run.history()
-    if certificate is not outcome.certificate:  # the last row of the history is that of the returned point
-        history["primal"][-1], history["gap"][-1] = certificate.primal, certificate.gap
     snapshot = snapshots.take(problem) if snapshot is None else snapshot
     return Result(
         w=outcome.w,
@@ -95,7 +95,7 @@ def make_result(
         n_passes=outcome.passes,
         n_oracle_calls=problem.oracle_calls,
         seconds=run.seconds,
-        history=history,
+        history=run.history(),
         solver=outcome.solver or solver,
         model=problem.form.model,
         last=None if outcome.last is None else make_result(outcome.last, problem, run, solver, snapshot),

@@ -202,9 +202,16 @@ def read_checkpoint(checkpoint: Any) -> tuple[str | Path | None, float]:
 
 
 def save_or_warn(problem: DualProblem, path: str | Path) -> None:
+    """Write a checkpoint of the problem's state."""
+    with warned(path):
+        snapshots.save(problem, path)
+
+
+@contextlib.contextmanager
+def warned(path: str | Path) -> Iterator[None]:
     """A checkpoint that cannot be written must not cost what was computed."""
     try:
-        snapshots.save(problem, path)
+        yield
     except (OSError, InputError) as error:
         warnings.warn(f"the checkpoint {path} was not written: {error}", RuntimeWarning, stacklevel=2)
 

@@ -58,7 +58,7 @@ def test_checkpoint_is_written_during_training(tmp_path):
         snapshots.restore(problem, snapshots.read(path))
         duals.append(problem.dual_value())
 
-    case.few_passes(4, checkpoint=(path, 0.0), callbacks=[read_back])
+    case.few_passes(4, solver="bcfw", checkpoint=(path, 0.0), callbacks=[read_back])
     assert len(duals) == 4
     assert duals[0] > 0.0
     assert np.all(np.diff(duals) >= -1e-12)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import pickle
 import signal
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import bcfw
 from bcfw.datasets import fetch_ocr, ocr
@@ -289,9 +291,27 @@ def test_handwritten_words(real_data):
     assert path.status == "complete"
     assert path.gaps.max() <= EPS
     rng = np.random.default_rng(0)
-    for lam in np.exp(rng.uniform(np.log(1e-4), np.log(2.0 * path.lambdas[0]), 10)):
+    lambdas = np.exp(rng.uniform(np.log(1e-4), np.log(2.0 * path.lambdas[0]), 50))
+    better = bcfw.grid_path(bcfw.models.Chain(), words.X_train, words.y_train, lambdas, eps=0.02)
+    for lam in lambdas:
         problem = open_problem(bcfw.models.Chain(), words.X_train, words.y_train, lam)
-        solver = MultiPlane(acceleration=10, clock="count")
-        best = bcfw.train(bcfw.models.Chain(), words.X_train, words.y_train, lam=lam, tol=0.02, solver=solver)
-        primal = certify_weights(problem, path.weights(lam)).primal
-        assert primal - best.primal <= path.bound(lam) <= EPS + ROUNDING
+        found, best = (certify_weights(problem, w).primal for w in (path.weights(lam), better.weights(lam)))
+        assert found - best <= path.bound(lam) <= EPS + ROUNDING
+
+
+def test_sparse_features_of_many_dimensions():
+    """Weights of a million features of which few are used: the path keeps what changes."""
+    rng = np.random.default_rng(0)
+    n, F = 60, 1_000_000
+    y = rng.integers(3, size=n)
+    rows = np.repeat(np.arange(n), 6)
+    columns = np.concatenate([rng.integers(F, size=(n, 5)), y[:, None]], axis=1).ravel()
+    X = sp.csr_array((np.ones(6 * n), (rows, columns)), shape=(n, F))
+    path = bcfw.regularization_path(bcfw.models.Multiclass(), X, y, eps=0.02)
+    assert path.status == "complete"
+    assert len(path.lambdas) > 8
+    assert len(pickle.dumps(path._trace)) < 3 * 8 * 3 * F  # a vector or two, not one for each breakpoint
+    for lam in (path.lambdas[3], 1e-4):
+        found = certify_weights(open_problem(bcfw.models.Multiclass(), X, y, lam), path.weights(lam)).primal
+        assert found - bcfw.train(bcfw.models.Multiclass(), X, y, lam=lam, tol=1e-4).dual <= path.bound(lam) + 1e-4
+        assert path.bound(lam) <= EPS + ROUNDING

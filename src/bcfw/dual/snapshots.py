@@ -159,7 +159,11 @@ def saved_store(problem: DualProblem, saved: SavedArrays, same_data: bool) -> St
 
 def save(problem: DualProblem, path: str | Path) -> None:
     """Write a snapshot to one file; a crash leaves an older one intact."""
-    arrays = take(problem)
+    write(take(problem), path)
+
+
+def write(arrays: dict[str, Any], path: str | Path) -> None:
+    """Write a snapshot that has been taken, and whatever else belongs to it, to one file."""
     with replacing(path) as file:
         np.savez(file, version=VERSION, checksums=checksums(arrays), **arrays)
 

@@ -1,6 +1,7 @@
 """scikit-learn estimators: structural SVMs that fit, predict, score, clone, pickle and search like any other."""
 
 from bcfw.estimators.chain import ChainSVM
+from bcfw.estimators.cross_validated import ChainSVMCV, MulticlassSVMCV, MultilabelSVMCV, StructuralSVMCV
 from bcfw.estimators.graph import GraphSVM
 from bcfw.estimators.matching import MatchingSVM, alignment_scores
 from bcfw.estimators.multiclass import MulticlassSVM
@@ -9,10 +10,14 @@ from bcfw.estimators.structural import StructuralSVM
 
 __all__ = [
     "ChainSVM",
+    "ChainSVMCV",
     "GraphSVM",
     "MatchingSVM",
     "MulticlassSVM",
+    "MulticlassSVMCV",
     "MultilabelSVM",
+    "MultilabelSVMCV",
     "StructuralSVM",
+    "StructuralSVMCV",
     "alignment_scores",
 ]

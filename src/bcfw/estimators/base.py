@@ -104,14 +104,19 @@ class BaseSVM(BaseEstimator):
         """What must be equal for one fit's dual state to be feasible in the next."""
         raise NotImplementedError
 
+    def _regularisation(self, total: float) -> float:
+        """The lam to train with: ``lam``, or ``1 / (C S)`` when C is given; S is the sum of the sample weights."""
+        if self.C is None:
+            return self.lam
+        return 1.0 / (float(Positive(None, or_none=True).check("", "C", self.C)) * total)
+
     def _train(self, task: Task, warm_start: Result | None) -> Result:
         weight = task.sample_weight
-        total = float(len(task.y) if weight is None else weight.sum())
         return train(
             task.model,
             task.X,
             task.y,
-            lam=regularisation(self.lam, self.C, total),
+            lam=self._regularisation(float(len(task.y) if weight is None else weight.sum())),
             solver=self.solver,
             tol=self.tol,
             max_passes=self.max_passes,
@@ -193,13 +198,6 @@ class LabelSVM(LinearSVM):
         factors = class_weights(self.class_weight, self.classes_, totals, self._name)
         require_two_classes(factors * totals, self.classes_, self._name)
         return factors
-
-
-def regularisation(lam: float, C: float | None, total: float) -> float:
-    """``lam``, or ``1 / (C S)`` when C is given; S is the sum of the sample weights."""
-    if C is None:
-        return lam
-    return 1.0 / (float(Positive(None, or_none=True).check("", "C", C)) * total)
 
 
 def seed_of(random_state: Any) -> int:

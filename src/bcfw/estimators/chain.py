@@ -19,7 +19,7 @@ from bcfw.inputs.matrices import require_finite, sequence_matrix
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import Chain
 from bcfw.models.max_marginals import chain_max_marginals
-from bcfw.options import Choice
+from bcfw.options import Choice, Option
 from bcfw.result import Result
 from bcfw.run import Callback
 from bcfw.solvers import Solver
@@ -92,6 +92,8 @@ class ChainSVM(LabelSVM):
     ((2, 2), (2, 2), 1.0)
     """
 
+    _scoring: Option = SCORING
+
     def __init__(
         self,
         lam: float = 0.01,
@@ -119,7 +121,7 @@ class ChainSVM(LabelSVM):
 
     def _read_options(self) -> None:
         super()._read_options()
-        SCORING.check(self._name, "scoring", self.scoring)
+        self._scoring.check(self._name, "scoring", self.scoring)
 
     def predict(self, X: Any) -> list[Any]:
         """The best labels of every sequence: (T_i,) arrays, or lists if the labels are objects such as tuples."""
@@ -154,7 +156,7 @@ class ChainSVM(LabelSVM):
         A label that was not in the training data is an error, or with ``unseen="wrong"`` counts as wrongly predicted.
         ``sample_weight`` has one number per sequence.
         """
-        SCORING.check(self._name, "scoring", self.scoring)
+        self._scoring.check(self._name, "scoring", self.scoring)
         predicted = self._codes(X)
         flat, offsets = flatten(y, [len(codes) for codes in predicted], "positions", self._name)
         lengths = np.diff(offsets)

@@ -18,7 +18,7 @@ from bcfw.models import CompiledModel, KernelModel, Model, check_model
 from bcfw.models.kernels.black_box import loss_between
 from bcfw.models.model import require_model
 from bcfw.models.outputs import same_output
-from bcfw.options import Choice, Flag
+from bcfw.options import Choice, Flag, Option
 from bcfw.result import Result
 from bcfw.run import Callback
 from bcfw.solvers import Solver
@@ -99,6 +99,8 @@ class StructuralSVM(BaseSVM):
     ([1, -1], 1.0)
     """
 
+    _scoring: Option = SCORING
+
     def __init__(
         self,
         model: Model,
@@ -136,7 +138,7 @@ class StructuralSVM(BaseSVM):
         With ``scoring="exact"``: the fraction of outputs that equal the truth, as far as it is known. Both are
         weighted by ``sample_weight``.
         """
-        SCORING.check("StructuralSVM", "scoring", self.scoring)
+        self._scoring.check("StructuralSVM", "scoring", self.scoring)
         outputs, y = self.predict(X), by_position(y)
         check_same_length(outputs, y, "StructuralSVM")
         if self.scoring == "exact":
@@ -149,7 +151,7 @@ class StructuralSVM(BaseSVM):
         super()._read_options()
         require_model(self.model, "StructuralSVM: ")
         Flag(True).check("StructuralSVM", "check_model", self.check_model)
-        SCORING.check("StructuralSVM", "scoring", self.scoring)
+        self._scoring.check("StructuralSVM", "scoring", self.scoring)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
         if y is None:

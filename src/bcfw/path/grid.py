@@ -10,8 +10,8 @@ import numpy as np
 from bcfw.dual import Certificate, change_lam
 from bcfw.errors import OptionError
 from bcfw.options import Choice, NonNegative, Positive
+from bcfw.path.result import RegularizationPath
 from bcfw.path.tracer import SOLVED, Solution, Tracer, opened
-from bcfw.path.weights import RegularizationPath
 from bcfw.run import Callback
 from bcfw.solvers import Solver
 
@@ -50,7 +50,7 @@ def grid_path(
     tol, eps : float
         Stop at each lam when ``gap <= eps``, if that is given, or else when ``gap <= tol P(0)``.
     solver : Solver, str or None
-        What works at each lam; by default ``BCFW(sampling="gap", step="pairwise", cache="gap")``.
+        What works at each lam; by default as for :func:`bcfw.regularization_path`.
     max_passes, max_seconds : float
         Limits on the whole grid.
     bounds, sample_weight, callbacks, seed, n_jobs, verbose
@@ -90,7 +90,7 @@ def grid_path(
         verbose=verbose,
         is_grid=True,
     ) as tracer:
-        tracer.run.gap_target = tol * tracer.run.value_at_zero if eps is None else float(eps)
+        tracer.eps = tracer.run.gap_target = tol * tracer.run.value_at_zero if eps is None else float(eps)
         tracer.run.ends = values[0], values[-1]
         tracer.finish(go_through(tracer, values, warm_start))
     return tracer.path
@@ -115,7 +115,7 @@ def go_through(tracer: Tracer, values: list[float], warm_start: str | None) -> s
     solution: Solution | None = None
     for lam in values:
         solution = tracer.solve(move_to(tracer, lam, warm_start, solution))
-        tracer.keep(solution, lam)
+        tracer.keep(solution)
         if tracer.run.status not in SOLVED:
             return str(tracer.run.status)
     return "complete"
@@ -129,6 +129,4 @@ def move_to(tracer: Tracer, lam: float, warm_start: str | None, before: Solution
     if warm_start is None:
         problem.start_anew(problem.state.c)
     change_lam(problem, lam, keep="alpha")
-    if before is None or warm_start is None:
-        tracer.solver.prepare(problem)
     return None

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bcfw.dual import Certificate, DualProblem, change_lam, open_problem
+from bcfw.dual import Certificate, DualProblem, change_lam, open_problem, snapshots
 from bcfw.dual.certificates import HingeSums, certificate
-from bcfw.errors import OracleError
+from bcfw.dual.saved_arrays import SavedArrays
+from bcfw.errors import InputError, OptionError, OracleError
 from bcfw.options import Positive
 from bcfw.path.bounds import GapBound
+from bcfw.path.result import RegularizationPath
 from bcfw.path.run import PathRun
-from bcfw.path.weights import Changes, RegularizationPath
+from bcfw.path.trace import COUNTS, PREFIX, Changes, Trace
 from bcfw.progress import progress_callbacks
 from bcfw.run import Callback, announced, warn_of_limit
 from bcfw.solvers import BCFW, Solver, find_solver
+from bcfw.solvers.auto import USUAL_STORE_COST, choice, has_large_features
 from bcfw.solvers.base import require_match
-from bcfw.training import check_arguments, explained, require_loss, thread_count
+from bcfw.training import check_arguments, explained, read_checkpoint, require_loss, thread_count, warned
 
-#: What works at each lam if no solver is given: it needs few oracle calls from one lam to the next.
+#: What works at each lam if no solver is given. The first needs few oracle calls from one lam to the next. Where lam is
+#: so small that the features are large for it, steps on one example at a time get nowhere, and the second works.
 USUAL_SOLVER = BCFW(sampling="gap", step="pairwise", cache="gap")
+SOLVER_OF_LARGE_FEATURES = choice(USUAL_STORE_COST, by_features=True)
 
+#: Names in a saved path of its eps, of a hash of shares and bounds, and of what had been counted.
+EPS, SHARES, COUNTED = PREFIX + "eps", PREFIX + "shares", PREFIX + "counted"
 
 #: Statuses of a run that has reached its target.
 SOLVED = ("converged", "estimated")
@@ -50,28 +59,37 @@ class Solution(NamedTuple):
 class Tracer:
     """Solves one problem at decreasing values of lam and keeps what it finds.
 
-    ``run`` counts over all of them and stops all of them.
+    ``run`` counts over all of them and stops all of them. ``eps`` is the gap that is allowed between the breakpoints;
+    ``earlier`` is what a path that is continued had counted before; ``given`` is the solver, if the user has chosen.
     """
 
     problem: DualProblem
     run: PathRun
-    solver: Solver
+    given: Solver | None
     rng: np.random.Generator
     is_grid: bool
+    eps: float = np.inf
     origin: np.ndarray = field(init=False)
-    kept: Changes = field(init=False)
-    bounds: list[GapBound] = field(default_factory=list)
-    rows: list[dict[str, float]] = field(default_factory=list)
-    certified: bool = True
+    trace: Trace = field(init=False)
+    earlier: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0.0))
     path: RegularizationPath = field(init=False)
 
     def __post_init__(self) -> None:
         self.origin = self.problem.clip(np.zeros(self.problem.form.dim))
-        self.kept = Changes(self.problem.form.dim)
+        self.trace = Trace(Changes(self.problem.form.dim))
 
     @property
-    def n_passes(self) -> float:
-        return self.run.calls / len(self.problem.blocks)
+    def solver(self) -> Solver:
+        """What works at the current lam."""
+        if self.given is not None:
+            return self.given
+        return SOLVER_OF_LARGE_FEATURES if has_large_features(self.problem) else USUAL_SOLVER
+
+    def counts(self) -> dict[str, float]:
+        """Passes, oracle calls and seconds so far."""
+        problem, run = self.problem, self.run
+        now = (run.calls / len(problem.blocks), problem.oracle_calls, run.seconds)
+        return {name: self.earlier[name] + count for name, count in zip(COUNTS, now, strict=True)}
 
     def solve(self, known: Certificate | None) -> Solution:
         """Solve at the current lam; ``known`` is the certificate of the current point, if it is known.
@@ -79,10 +97,11 @@ class Tracer:
         The gap is that of the returned weights and the *current* dual point, which the next lam begins with: a solver
         may have ended with the value of a better one that it has left.
         """
-        problem, run, lam = self.problem, self.run, self.problem.lam
+        problem, run, lam, solver = self.problem, self.run, self.problem.lam, self.solver
+        solver.prepare(problem)
         while True:
             run.at_next_lam(known)
-            outcome = self.solver.solve(problem, run, self.rng)
+            outcome = solver.solve(problem, run, self.rng)
             hinge = outcome.certificate.hinge(lam, outcome.w)
             found = self.certificate(outcome.w, hinge)
             if run.status not in SOLVED or found.reaches(run.gap_target):
@@ -105,20 +124,56 @@ class Tracer:
             self.problem.state.gap[:] = np.inf
         return self.certificate(before.w, before.hinge)
 
-    def keep(self, solution: Solution, lam: float) -> None:
-        """Make ``lam`` a breakpoint with the weights of a solution that was found there or at a larger one."""
-        self.kept.append(solution.w)
-        self.bounds.append(solution.gap)
-        self.certified &= solution.certified and not self.run.stale
-        self.rows.append(
-            {
-                "lam": lam,
-                "gap": solution.gap.at(lam),
-                "passes": self.n_passes,
-                "oracle_calls": self.problem.oracle_calls,
-                "seconds": self.run.seconds,
-            }
-        )
+    def keep(self, solution: Solution) -> None:
+        """Make the current lam a breakpoint with the weights that were found there."""
+        self._append(solution.w, solution.gap, self.problem.lam)
+        self.trace.certified &= solution.certified and not self.run.stale
+
+    def extend(self, lam: float) -> None:
+        """Make a smaller lam a breakpoint with the weights of the last one, which reach down to there."""
+        self._append(self.trace.weights.last, self.trace.bounds[-1], lam)
+
+    def _append(self, w: np.ndarray, gap: GapBound, lam: float) -> None:
+        self.trace.weights.append(w)
+        self.trace.bounds.append(gap)
+        self.trace.rows.append({"lam": lam, "gap": gap.at(lam), **self.counts()})
+
+    def state(self) -> dict[str, Any]:
+        """The dual state, what it belongs to and what was counted: where a path can be continued."""
+        counts = np.array(list(self.counts().values()), np.float64)
+        return {**snapshots.take(self.problem), EPS: self.eps, SHARES: shares(self.problem), COUNTED: counts}
+
+    def save(self, file: str | Path) -> None:
+        """Write all that is needed to continue the path; a file that cannot be written is a warning."""
+        if self.trace.rows:
+            with warned(file):
+                snapshots.write({**self.state(), **self.trace.arrays()}, file)
+
+    def resume(self, source: Any) -> None:
+        """Continue a path: take over its dual state, and the breakpoints above the lam of that state."""
+        from_file = isinstance(source, str | Path)
+        if not from_file and (not isinstance(source, RegularizationPath) or source.is_grid):
+            raise OptionError(f"warm_start must be a regularization_path or a checkpoint's path, got {source!r}")
+        name, problem = str(source) if from_file else "warm_start", self.problem
+        saved = SavedArrays(snapshots.read(source) if from_file else source.snapshot, name)
+        self._require_same(saved)
+        problem.lam = float(saved.get("lam", float, least=np.finfo(float).tiny))
+        snapshots.restore(problem, dict(saved.snapshot), name)
+        if self.run.stale:
+            problem.state.gap[:] = np.inf  # unknown until all blocks are asked again
+        trace = Trace.from_arrays(saved, problem.form.dim) if from_file else source._trace
+        self.trace = trace.down_to(problem.lam)
+        self.earlier = dict(zip(COUNTS, saved.get(COUNTED, float, (len(COUNTS),), least=0.0).tolist(), strict=True))
+
+    def _require_same(self, saved: SavedArrays) -> None:
+        """Raise unless a saved path is one of this problem."""
+        different = {
+            "another eps": saved.get(EPS, float) != self.eps,
+            "other data or options of the model": str(saved.snapshot.get("data")) != self.problem.identity,
+            "other sample weights or bounds": str(saved.snapshot.get(SHARES)) != shares(self.problem),
+        }
+        for what in [what for what, differs in different.items() if differs]:
+            raise InputError(f"{saved.source} is a path with {what}; give what it was computed with, or begin anew")
 
     def finish(self, status: str) -> None:
         """Make the result out of what has been kept."""
@@ -126,23 +181,28 @@ class Tracer:
 
     def result(self, status: str) -> RegularizationPath:
         """What has been kept so far."""
-        columns = {key: np.array([row[key] for row in self.rows]) for key in self.rows[0]}
+        counts = self.counts()
         return RegularizationPath(
-            lambdas=columns["lam"],
-            gaps=columns["gap"],
-            certified=self.certified,
             status=status,
-            n_passes=self.n_passes,
-            n_oracle_calls=self.problem.oracle_calls,
-            seconds=self.run.seconds,
-            history={key: columns[key] for key in ("passes", "oracle_calls", "seconds")},
+            n_passes=counts["passes"],
+            n_oracle_calls=int(counts["oracle_calls"]),
+            seconds=counts["seconds"],
+            eps=self.eps,
             solver=self.solver,
             model=self.problem.form.model,
             is_grid=self.is_grid,
             origin=self.origin,
-            _weights=self.kept,
-            _bounds=self.bounds,
+            _trace=self.trace,
+            snapshot={} if self.is_grid else self.state(),
         )
+
+
+def shares(problem: DualProblem) -> str:
+    """Hash of the blocks' shares and of the bounds on w: what the breakpoints of a path depend on besides the data."""
+    digest = hashlib.sha256(problem.state.c.tobytes())
+    for side in problem.bounds:
+        digest.update(np.ascontiguousarray(side).tobytes())
+    return digest.hexdigest()
 
 
 @contextlib.contextmanager
@@ -159,26 +219,33 @@ def opened(
     seed: int,
     n_jobs: int,
     verbose: int,
+    checkpoint: Any = None,
     is_grid: bool = False,
 ) -> Iterator[Tracer]:
     """A tracer for the problem; on leaving, callbacks hear of its ``path``. The arguments are those of ``train``."""
-    chosen = find_solver(USUAL_SOLVER if solver is None else solver)
+    chosen = None if solver is None else find_solver(solver)
     check_arguments(model, y, callbacks, seed)
     Positive(1000, finite=False).check("", "max_passes", max_passes)
     Positive(None, finite=False, or_none=True).check("", "max_seconds", max_seconds)
     everyone = (*callbacks, *progress_callbacks(verbose))
+    file, every = read_checkpoint(checkpoint)
     with announced(everyone) as ended, explained(model):
         problem = open_problem(model, X, y, 1.0, sample_weight, bounds, thread_count(n_jobs))
-        require_match(chosen, problem)
+        require_match(chosen or USUAL_SOLVER, problem)
         run = PathRun(problem, max_passes, max_seconds=max_seconds, callbacks=everyone)
         require_loss(problem, run, X, y)
         tracer = Tracer(problem, run, chosen, np.random.default_rng(seed), is_grid)
+        if file is not None:
+            run.autosave = every, lambda: tracer.save(file)
         try:
             with run.interrupt:
                 yield tracer
         except OracleError as error:
-            error.result = tracer.result("interrupted") if tracer.rows else None
+            error.result = tracer.result("interrupted") if tracer.trace.rows else None
             raise
+        finally:
+            if file is not None:
+                tracer.save(file)
         ended(tracer.path)
     path = tracer.path
     if path.status in LIMITS:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from bcfw.dual import move_to_first_breakpoint
+from bcfw.dual import Certificate, move_to_first_breakpoint
 from bcfw.dual.certify import certify_state
 from bcfw.errors import OptionError
 from bcfw.options import Flag, Positive
-from bcfw.path.tracer import SOLVED, Solution, Tracer, opened
-from bcfw.path.weights import RegularizationPath
+from bcfw.path.result import RegularizationPath
+from bcfw.path.tracer import SOLVED, Tracer, opened
 from bcfw.run import Callback
 from bcfw.solvers import Solver
 
@@ -33,8 +34,11 @@ def regularization_path(
     sample_weight: Any = None,
     callbacks: Sequence[Callback] = (),
     seed: int = 0,
+    warm_start: RegularizationPath | str | Path | None = None,
+    checkpoint: str | Path | tuple[str | Path, float] | None = None,
     n_jobs: int = 1,
     verbose: int = 0,
+    tol: float | None = None,
 ) -> RegularizationPath:
     """Compute weights for every lam whose objective is within eps of the optimum.
 
@@ -64,11 +68,19 @@ def regularization_path(
         Whether every gap is certified by a pass of the oracle. If not, the block gaps decide, each as it was when its
         block was last visited (the heuristic path): cheaper, and nothing is proved.
     solver : Solver, str or None
-        What works at each breakpoint; by default ``BCFW(sampling="gap", step="pairwise", cache="gap")``.
+        What works at each breakpoint; by default ``BCFW(sampling="gap", step="pairwise", cache="gap")`` and, where
+        features are large for lam, multi-plane with the acceleration "features", as "auto" does.
     max_passes, max_seconds : float
-        Limits on the whole path. A path cannot be resumed: what has been computed is returned.
+        Limits on the whole path, or on what is added to one that is continued. What has been computed is returned.
     bounds, sample_weight, callbacks, seed, n_jobs, verbose
         As for :func:`bcfw.train`. Callbacks also find ``lam`` in what they are given.
+    warm_start : RegularizationPath, path or None
+        A path that was ended by ``lam_min``, a limit, a callback or Ctrl-C, or a checkpoint of one, to be continued:
+        of the same problem with the same eps. Limits, ``lam_min``, ``kappa``, ``exact`` and ``solver`` may differ.
+    checkpoint : path, (path, seconds) or None
+        Where, and how often (60 s), to save all that ``warm_start`` needs; also at the end and after an error.
+    tol : float or None
+        If given, eps is ``tol P(0)``, P(0) being the weighted mean of the worst losses.
 
     Returns
     -------
@@ -87,6 +99,7 @@ def regularization_path(
     (9,)
     """
     Positive(0.1).check("", "eps", eps)
+    Positive(None, or_none=True).check("", "tol", tol)
     Positive(1e-5).check("", "lam_min", lam_min)
     Flag(True).check("", "exact", exact)
     kappa = KAPPA[bool(exact)] if kappa is None else kappa
@@ -105,32 +118,44 @@ def regularization_path(
         seed=seed,
         n_jobs=n_jobs,
         verbose=verbose,
+        checkpoint=checkpoint,
     ) as tracer:
-        tracer.run.gap_target = kappa * eps
+        tracer.eps = float(eps) if tol is None else tol * tracer.run.value_at_zero
+        tracer.run.gap_target = kappa * tracer.eps
         tracer.run.stale = not exact
-        tracer.finish(follow(tracer, float(eps), float(lam_min)))
+        known = begin(tracer, float(lam_min), warm_start)
+        tracer.finish(follow(tracer, float(lam_min), known))
     return tracer.path
 
 
-def follow(tracer: Tracer, eps: float, lam_min: float) -> str:
+def begin(tracer: Tracer, lam_min: float, warm_start: Any) -> Certificate | None:
+    """Go to the first breakpoint, whose certificate is returned, or to where the path to be continued was left."""
+    problem = tracer.problem
+    if warm_start is not None:
+        tracer.resume(warm_start)
+    else:
+        move_to_first_breakpoint(problem, tracer.run.gap_target, lam_min)
+    first = tracer.trace.rows[0]["lam"] if tracer.trace.rows else problem.lam
+    tracer.run.ends = (first, lam_min)
+    return certify_state(problem) if warm_start is None else None
+
+
+def follow(tracer: Tracer, lam_min: float, known: Certificate | None) -> str:
     """Go down from breakpoint to breakpoint; returns why the path ends."""
     problem, run = tracer.problem, tracer.run
-    move_to_first_breakpoint(problem, run.gap_target, lam_min)
-    run.ends = (problem.lam, lam_min)
-    tracer.solver.prepare(problem)
-    known = certify_state(problem)
-    before: Solution | None = None
     while True:
         solution = tracer.solve(known)
-        if run.status not in SOLVED:  # the weights before reach down to here
-            tracer.keep(before or solution, problem.lam)
+        if run.status not in SOLVED and tracer.trace.rows:
+            tracer.extend(problem.lam)
             return str(run.status)
-        tracer.keep(solution, problem.lam)
-        lam = solution.gap.lower_end(eps)
+        tracer.keep(solution)
+        if run.status not in SOLVED:
+            return str(run.status)
+        lam = solution.gap.lower_end(tracer.eps)
         if lam == 0.0:
             return "complete"
         if lam <= lam_min:
             if problem.lam > lam_min:
-                tracer.keep(solution, lam_min)
+                tracer.extend(lam_min)
             return "lam_min"
-        known, before = tracer.shrink(lam, solution), solution
+        known = tracer.shrink(lam, solution)

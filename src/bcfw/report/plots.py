@@ -1,7 +1,8 @@
-"""Figures: convergence of a run, and image sequences with their predictions."""
+"""Figures: convergence of a run, a regularisation path, and image sequences with their predictions."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,11 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import BcfwError
+from bcfw.path import RegularizationPath, Validation
 from bcfw.result import Result
+
+#: Points of a curve between two breakpoints.
+BETWEEN = 12
 
 
 class PlotUnavailableError(BcfwError, ImportError):
@@ -52,6 +57,68 @@ def plot_convergence(result: Result, path: str | Path) -> Path:
     gaps.grid(alpha=0.3, which="both")
     drawing.savefig(path, dpi=130)
     return Path(path)
+
+
+def plot_path(path: RegularizationPath, file: str | Path, validation: Validation | None = None) -> Path:
+    """Validation loss, bound on the gap and size of the weights against lam, with the chosen lam marked.
+
+    Parameters
+    ----------
+    path : RegularizationPath
+        Of :func:`bcfw.regularization_path` or :func:`bcfw.grid_path`, or an estimator's ``path_``.
+    file : path of the picture; the ending decides the format (.png, .svg, .pdf)
+    validation : Validation or None
+        What :meth:`RegularizationPath.validate` returned, or an estimator's ``validation_``; without it the first
+        panel is left out.
+
+    Returns
+    -------
+    Path
+    """
+    panels = 2 if validation is None else 3
+    drawing, axes = figure(4.2 * panels, 3.6, columns=panels)
+    *first, gaps, norms = axes
+    if validation is not None:
+        _steps(first[0], validation.lambdas, validation.losses, path.is_grid)
+        first[0].set_title(f"validation loss, smallest at lam = {validation.best:.3g}")
+    lambdas = path.lambdas if path.is_grid else _between(path)
+    gaps.plot(lambdas, [path.bound(lam) for lam in lambdas], color="black", marker="o" if path.is_grid else "")
+    gaps.axhline(path.eps, color="tab:red", linestyle="--", label=f"eps = {path.eps:.3g}")
+    gaps.set_ylim(0.0, 1.1 * max(path.eps, float(path.gaps.max())))
+    gaps.set_title(f"gap, {'certified' if path.certified else 'not certified'}")
+    gaps.legend(frameon=False)
+    _steps(norms, path.lambdas, path.norms, path.is_grid)
+    norms.set(yscale="log" if path.norms.any() else "linear", title="size of the weights |w|")
+    for axis in axes:
+        axis.set(xscale="log", xlabel="lam")
+        axis.grid(alpha=0.3)
+        if validation is not None:
+            _mark(axis, validation)
+    drawing.savefig(file, dpi=130)
+    return Path(file)
+
+
+def _steps(axis: Any, lambdas: np.ndarray, values: np.ndarray, is_grid: bool) -> None:
+    """A curve that is constant from each lam down to the next; of a grid, its points."""
+    if is_grid:
+        axis.plot(lambdas, values, marker="o", markersize=3)
+    else:
+        axis.step(lambdas, values, where="post")
+
+
+def _between(path: RegularizationPath) -> np.ndarray:
+    """Every lam at which the bound of a path is drawn: several between two breakpoints, where it bends."""
+    ends = [*path.lambdas, path.end] if path.end < path.lambdas[-1] and path.end > 0.0 else path.lambdas
+    parts = [np.geomspace(a, b * (1.0 + 1e-9), BETWEEN) for a, b in itertools.pairwise(ends)]
+    return np.concatenate([*parts, ends[-1:]])
+
+
+def _mark(axis: Any, validation: Validation) -> None:
+    """The chosen lam, and the range that is as good, as far as the axis goes."""
+    low, high = axis.get_xlim()
+    axis.axvspan(max(validation.interval[0], low), min(validation.interval[1], high), color="tab:green", alpha=0.15)
+    axis.axvline(validation.best, color="tab:green", linewidth=1)
+    axis.set_xlim(low, high)
 
 
 def plot_sequences(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import bcfw
 from bcfw.path.bounds import GapBound
-from bcfw.path.weights import Changes
+from bcfw.path.trace import Changes
 from problems import CASES
 
 
