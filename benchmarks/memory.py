@@ -34,12 +34,22 @@ def many_classes() -> tuple[Any, ...]:
     return Multiclass(n_labels=20_000), X, y, bcfw.solvers.BCFW()
 
 
+def many_classes_auto() -> tuple[Any, ...]:
+    """The same with exact block solves, which "auto" chooses."""
+    return *many_classes()[:3], "auto"
+
+
 def many_labels() -> tuple[Any, ...]:
     """1000 labels that are on or off, 5000 examples: the store of multi-plane."""
     rng = np.random.default_rng(0)
     X = sp.random_array((5000, 100), density=0.1, rng=rng, format="csr")
     Y = (rng.random((5000, 1000)) < 0.05).astype(int)
-    return Multilabel(), X, Y, "auto"
+    return Multilabel(), X, Y, bcfw.solvers.MultiPlane(clock="count", acceleration=10)
+
+
+def many_labels_auto() -> tuple[Any, ...]:
+    """The same with exact block solves."""
+    return *many_labels()[:3], "auto"
 
 
 def many_sequences() -> tuple[Any, ...]:
@@ -93,7 +103,9 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
-CASES = {make.__name__: make for make in (many_classes, many_labels, many_sequences)}
+CASES = {
+    make.__name__: make for make in (many_classes, many_classes_auto, many_labels, many_labels_auto, many_sequences)
+}
 
 
 def main() -> None:

@@ -56,6 +56,26 @@ class Store(NamedTuple):
     rest_loss: np.ndarray
 
 
+class Lists(NamedTuple):
+    """The parts of every block that may move until the next certificate, for exact block solves.
+
+    Attributes
+    ----------
+    parts : (n, width) the listed parts of a block come first
+    size : (n,) how many they are; ``ALL_PARTS`` for all of the block, 0 where nothing can move
+    idle : (n,) whether the last visit left the block where it was
+    slack : how far from moving a part may be to be listed, in units of its loss
+    """
+
+    parts: np.ndarray
+    size: np.ndarray
+    idle: np.ndarray
+    slack: float
+
+
+#: Value of ``Lists.size``: all parts of the block are listed.
+ALL_PARTS = -1
+
 #: What a pass does at a block: take a step, or only write its hinge loss and gap (a certificate).
 STEP, CERTIFY = range(2)
 

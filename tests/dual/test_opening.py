@@ -28,12 +28,13 @@ def test_features_of_every_truth_are_computed_once():
     assert problem.form.dim == case.dim
 
 
-def test_every_graph_is_read_once(monkeypatch):
-    case, read = CASES["graph-cost"], []
-    plain = graphs.read_graph
-    monkeypatch.setattr(graphs, "read_graph", lambda x, where: read.append(where) or plain(x, where))
+@pytest.mark.parametrize("name", ["graph-cost", "pairwise-forest-cost", "potts-two-csr"])
+def test_every_graph_is_read_once(monkeypatch, name):
+    case, read = CASES[name], []
+    plain = graphs.read_nodes_and_edges
+    monkeypatch.setattr(graphs, "read_nodes_and_edges", lambda x, where: read.append(where) or plain(x, where))
     open_problem(case.model, case.X, case.y, case.lam)
-    assert read == [f"BinaryGraph: example {i}" for i in range(len(case.y))]
+    assert read == [f"{type(case.model).__name__}: example {i}" for i in range(len(case.y))]
 
 
 # --- a part of the data ------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bcfw.kernels import KernelSet
+from bcfw.kernels.guard import internals
 
 
 def _factorial(k):
@@ -28,3 +29,31 @@ def test_inner_functions_recurse_print_and_raise(capfd):
     assert capfd.readouterr().out == "checked 5\n"
     with pytest.raises(ValueError, match=r"'too small', -1"):
         function(-1)
+
+
+def _scaled(k, s):
+    return s * k
+
+
+def _many_literals(k):
+    return _scaled(k, 1) + _scaled(k, 2) + _scaled(k, k)
+
+
+def _entry_of(pair, place):
+    return pair[place]
+
+
+def _needs_literals(k):
+    pair = (k, 0.5)
+    return _entry_of(pair, 0) + _entry_of(pair, 1)
+
+
+@pytest.mark.skipif(internals() is None, reason="plain numba compiles anew for every literal")
+def test_a_function_is_compiled_once_for_all_literals():
+    kernels = KernelSet({})
+    assert kernels.entry(_many_literals)(5) == 40
+    assert len(kernels._copies[_scaled].overloads) == 1
+
+
+def test_a_function_that_needs_literals_gets_them():
+    assert KernelSet({}).entry(_needs_literals)(5) == 5.5

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bcfw
-from bcfw.solvers import BCFW, MultiPlane, auto, stopwatch
+from bcfw.solvers import BCFW, BlockSolves, MultiPlane, auto, stopwatch
 from problems import CASES, own_model
 
 CASE = CASES["dense-features"]
@@ -114,38 +114,65 @@ def test_the_first_certificate_costs_one_pass(monkeypatch):
     assert result.n_oracle_calls == Counting.calls
 
 
-def test_a_small_problem_begins_with_plain_steps(monkeypatch):
+def test_a_tiny_problem_begins_with_plain_steps(monkeypatch):
     case = CASES["chain-cost"]
     result = case.train(tol=0.01)
     assert repr(result.solver) == "BCFW()"
     plain = case.train(tol=0.01, solver="bcfw")
     assert np.array_equal(result.w, plain.w)
     monkeypatch.setattr(auto, "PATIENCE", 2)
-    result = case.train(tol=1e-6)
+    result = case.train(tol=0.01)
     assert isinstance(result.solver, MultiPlane)
     assert result.status == "converged"
+    assert 2 in result.history["passes"]
     assert result.history["passes"][-1] == result.n_passes
 
 
-def test_plain_steps_have_a_limited_time(monkeypatch):
+def test_a_longer_pass_gets_multi_plane_at_once(monkeypatch):
     case = CASES["chain-cost"]
-    one_pass = case.model.bind(case.X, case.y)
-    one_pass = one_pass.oracle_operations(one_pass.pack(case.X, case.y)) / auto.OPERATIONS
-    monkeypatch.setattr(auto, "PATIENT_SECONDS", 3.5 * one_pass)
-    first = case.train(tol=1e-6)
-    assert isinstance(first.solver, MultiPlane)
-    assert 3 in first.history["passes"]
+    monkeypatch.setattr(auto, "TINY_PASS", 1e-12)
+    result = case.train(tol=0.01)
+    again = case.train(tol=0.01, solver=auto.choice(auto.USUAL_STORE_COST))
+    assert repr(result.solver) == repr(again.solver)
+    assert np.array_equal(result.w, again.w)
 
 
-@pytest.mark.parametrize("name", ["chain-cost", "multiclass-cost", "multilabel-independent", "graph-cost"])
-def test_where_operations_are_counted_no_clock_is_read(name, monkeypatch):
-    def no_clock(*_):
+@pytest.fixture
+def no_clock(monkeypatch):
+    """Whoever reads the clock fails."""
+
+    def read(*_):
         raise AssertionError("the clock was read")
 
-    monkeypatch.setattr(stopwatch, "oracle_seconds", no_clock)
-    monkeypatch.setattr(stopwatch, "visit_seconds", no_clock)
+    monkeypatch.setattr(stopwatch, "oracle_seconds", read)
+    monkeypatch.setattr(stopwatch, "visit_seconds", read)
+
+
+@pytest.mark.usefixtures("no_clock")
+@pytest.mark.parametrize("name", ["chain-cost", "bounded-multiclass-cost", "multilabel-tree", "graph-cost"])
+def test_where_operations_are_counted_no_clock_is_read(name, monkeypatch):
     monkeypatch.setattr(auto, "PATIENCE", 2)
     assert isinstance(CASES[name].train(tol=1e-6).solver, MultiPlane)
+
+
+@pytest.mark.usefixtures("no_clock")
+@pytest.mark.parametrize("name", ["multiclass-cost", "multiclass-csr", "multilabel-independent"])
+def test_blocks_with_a_closed_form_are_solved_exactly(name):
+    result = CASES[name].train(tol=1e-6)
+    assert isinstance(result.solver, BlockSolves)
+    assert result.status == "converged"
+    start = CASES[name].few_passes(3, solver=MultiPlane(clock="count"))  # with a store, which is folded
+    assert isinstance(CASES[name].train(tol=1e-6, warm_start=start).solver, BlockSolves)
+
+
+def test_the_ratio_follows_the_size_of_the_features_and_lam():
+    case = CASES["multiclass-cost"]
+    ratios = [auto.block_solves(case.problem(lam=lam)).acceleration for lam in (100.0, 1.0, 0.01, 1e-4)]
+    assert ratios[0] == auto.LEAST_RATIO
+    assert ratios == sorted(ratios)
+    assert ratios[-1] == auto.ACCELERATION
+    assert auto.block_solves(case.problem(lam=1e-9)).acceleration == "features"
+    assert auto.block_solves(CASES["bounded-multiclass-cost"].problem()) is None
 
 
 @pytest.mark.parametrize("costly", [False, True])

@@ -10,6 +10,7 @@ import pytest
 import bcfw
 from bcfw.dual import Certificate
 from bcfw.solvers import BCFW, BatchFW, MultiPlane
+from bcfw.solvers.run import SolverRun
 from problems import CASES, Bits, Pairs
 
 CASE = CASES["dense-features"]
@@ -50,6 +51,31 @@ def test_a_bound_is_waited_for_unless_the_estimate_is_far_below(gap, bound, stat
     certificate = Certificate(primal=2.0, dual=2.0 - gap, gap=gap, gap_bound=bound)
     run.record(certificate.reaches(run.gap_target), passes=1.0, **certificate._asdict())
     assert run.status == status
+
+
+@pytest.mark.parametrize(
+    ("gap", "bound", "target", "status", "certified"),
+    [
+        (0.9, 0.9, 1.0, "converged", True),
+        (0.9, 0.95, 1.0, "converged", True),
+        (0.05, 1.1, 1.0, "estimated", False),
+        (0.9, np.inf, 1.0, "estimated", False),
+        (0.0, np.inf, 1.0, "estimated", False),
+        (0.9, 1.1, 1.0, None, False),
+        (0.5, 0.5 + 1e-12, 0.0, None, True),
+    ],
+)
+def test_only_a_proof_is_called_one(gap, bound, target, status, certified):
+    """Whatever the estimate; and a bound that is as good as the value found is a proof of the gap that it has."""
+    problem = CASE.problem()
+    run = SolverRun(problem, 1.0, 100)
+    run.gap_target = target
+    found = Certificate(primal=2.0, dual=2.0 - gap, gap=gap, gap_bound=bound)
+    run.record_certificate(problem, 1.0, found)
+    reported, proved = found.proven(target)
+    assert (run.status, proved) == (status, certified)
+    assert reported.gap == (bound if certified else gap)
+    assert (run.rows[-1]["gap"], run.rows[-1]["gap_bound"]) == (gap, bound)
 
 
 @pytest.mark.parametrize("bound", [-1e9, np.nan, 0.5])
@@ -131,6 +157,9 @@ def test_a_bound_that_closes_the_gap_certifies():
     assert (result.status, result.certified) == ("converged", True)
     assert result.gap == result.history["gap_bound"][-1]
     assert result.primal == pytest.approx(CASE.enumerated().primal(result.w), abs=1e-9)
+    found = result.history["primal"][-1] - result.history["dual"][-1]  # the estimate is kept beside the bound
+    assert result.history["gap"][-1] == pytest.approx(found, abs=1e-12)
+    assert result.history["gap"][-1] <= result.gap
     loose = heuristic(Bounded, slack=100.0).train(tol=0.5)
     assert (loose.status, loose.certified) == ("estimated", False)
     assert loose.gap < loose.history["gap_bound"][-1]

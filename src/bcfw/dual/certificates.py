@@ -21,7 +21,10 @@ CONTRADICTION = 1e-6
 #: Relative tolerance: a negative gap smaller than this is rounding.
 ROUNDING = 1e-14
 
-#: Share of the target at which an estimated gap counts as converged although its upper bound has not closed.
+#: Relative tolerance: an upper bound of the primal value that exceeds the value found by less is as good as that.
+CLOSED = 1e-9
+
+#: Share of the target at which a run ends with an estimated gap although its upper bound has not closed.
 ESTIMATED = 0.1
 
 
@@ -38,13 +41,17 @@ class Certificate(NamedTuple):
     gap_bound: float
 
     def reaches(self, target: float) -> bool:
-        """Whether a run may end with it.
+        """Whether a run may end with it: as "converged" where the target is :meth:`proved`, else as "estimated".
 
         If the oracle is a heuristic with an upper bound, that must prove the target, or the estimate must be a tenth of
         it, when the bound is too loose to wait for.
         """
         enough = target if np.isinf(self.gap_bound) else ESTIMATED * target
-        return self.gap_bound <= target or self.gap <= enough
+        return self.proved(target) or self.gap <= enough
+
+    def proved(self, target: float) -> bool:
+        """Whether the gap is proved to be at most the target."""
+        return self.gap_bound <= target
 
     def better_of(self, other: Certificate) -> Certificate:
         """The smaller primal and the larger dual value of two certificates: of one point, and proved by one of two."""
@@ -66,9 +73,11 @@ class Certificate(NamedTuple):
     def proven(self, target: float) -> tuple[Certificate, bool]:
         """The certificate to report, and whether its gap is proved.
 
-        Where the upper bound of a heuristic oracle closes the gap, primal and gap are those of the bound.
+        Where the upper bound of a heuristic oracle proves the target, or is as good as the value found, primal and gap
+        are those of the bound.
         """
-        certified = self.gap_bound <= max(self.gap, target)
+        closed = self.gap_bound - self.gap <= CLOSED * (abs(self.primal) + abs(self.dual))
+        certified = closed or self.proved(target)
         if certified and self.gap_bound > self.gap:
             return self._replace(primal=self.dual + self.gap_bound, gap=self.gap_bound), True
         return self, certified

@@ -14,21 +14,23 @@ import contextlib
 import functools
 import hashlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from bcfw.dual.certificates import dual_value
+from bcfw.dual.threads import Threads
 from bcfw.errors import OracleError
 from bcfw.inputs.bounds import join_bounds
 from bcfw.passes.box import LOWER, UPPER, V, box_step
 from bcfw.passes.contract import with_bounds
 from bcfw.passes.rebuild import fold_pass, loss_pass, rebuild_pass, store_rebuild_pass
+from bcfw.passes.solves import solve_pass
 from bcfw.passes.steps import exact_step
 from bcfw.passes.store_visits import store_pass
 from bcfw.passes.visits import block_pass
 from bcfw.records import (
+    ALL_PARTS,
     BLOCK,
     CERTIFY,
     EXACT_SIZE,
@@ -39,6 +41,7 @@ from bcfw.records import (
     STOP,
     TALLY_SIZE,
     WORST,
+    Lists,
     State,
     StepRule,
     Store,
@@ -49,6 +52,9 @@ from bcfw.records import (
 
 #: What steps of 1e-13 of the weights gain, relative to the dual value: gains are about the squares of steps.
 RESOLUTION = 1e-26
+
+#: Lists of parts have room for so many, or for a quarter of the parts, whichever is more.
+SHORT_LIST = 16
 
 #: Takes the place of the hinge losses in passes that do not write them.
 NO_HINGES = np.zeros((2, 0))
@@ -81,6 +87,8 @@ class DualProblem:
     state : State
     store : Store or None
         Labelings kept per block; None while all mass is in the averages.
+    lists : Lists or None
+        Parts that exact block solves may move; None where blocks take steps. Not with a store.
     point : (d,) array or None
         Returned weights where they differ from the dual point's w (averaging, acceleration); else None.
     untouched : bool
@@ -120,6 +128,7 @@ class DualProblem:
         self.tally = np.zeros(TALLY_SIZE)
         self.oracle_calls = 0
         self._works = [form.make_work(data) for _ in range(n_jobs)]
+        self._threads = Threads(n_jobs)
         self._fingerprint: str = form.fingerprint(data)  # now: oracles may change the model's attributes
 
     def start_anew(self, c: np.ndarray) -> None:
@@ -133,6 +142,7 @@ class DualProblem:
         )
         self.box[V] = 0.0
         self.store: Store | None = None
+        self.lists: Lists | None = None
         self.point: np.ndarray | None = None
         self.untouched = True
 
@@ -199,6 +209,8 @@ class DualProblem:
 
     def _block_visits(self, plan: StorePlan | None) -> tuple[Any, tuple[Any, ...]]:
         """The template that visits blocks, with or without an open store, and what it needs besides."""
+        if self.lists is not None:
+            return solve_pass, (tuple(self.lists),)
         if self.store is None:
             return block_pass, ()
         assert plan is not None
@@ -258,6 +270,7 @@ class DualProblem:
         variant of it: visits and certificates run it.
         """
         self._store_pass = template
+        self.lists = None
         if self.store is not None and (not active or self.store.alpha.shape[1] != capacity):
             self.close_store()
         if self.store is None:
@@ -283,10 +296,32 @@ class DualProblem:
         return self.averaged_losses()
 
     def close_store(self) -> None:
-        """Move all mass back into the averages and forget the labelings."""
+        """Move all mass back into the averages and forget the labelings, and the lists."""
+        self.lists = None
         if self.store is not None:
             store, self.store = self.store, None
             self.sweep(fold_pass, self.n_blocks, np.arange(self.n_blocks), tuple(store))
+
+    # --- lists of parts
+
+    def open_lists(self, slack: float) -> Lists:
+        """From now on blocks are solved exactly, at first over all parts; certificates list those that may move.
+
+        The model must offer "block solves".
+        """
+        self.close_store()
+        n_parts = len(self.state.mu[0]) // max(self.n_blocks, 1)
+        width = min(n_parts, max(SHORT_LIST, n_parts // 4))  # at most an eighth of the memory of the averages
+        n = self.n_blocks
+        self.lists = Lists(np.zeros((n, width), np.int32), np.full(n, ALL_PARTS), np.zeros(n, np.bool_), slack)
+        return self.lists
+
+    @property
+    def movable(self) -> np.ndarray:
+        """The blocks that passes visit: those that can move, as far as lists know, and have not been found idle."""
+        if self.lists is None:
+            return self.blocks
+        return self.blocks[(self.lists.size[self.blocks] != 0) & ~self.lists.idle[self.blocks]]
 
     # --- hinge losses
 
@@ -304,41 +339,41 @@ class DualProblem:
             self._first_hinges = hinges
         return float(self.state.c @ hinges[0])
 
-    def hinges_at(self, w: np.ndarray) -> np.ndarray:
-        """(2, n) structured hinge losses of all blocks at any weights, found and at most; the state stays as it is."""
-        return self._hinges(self.state._replace(w=w, gap=np.empty(self.n_blocks)), self.blocks, self._works)
+    def hinges_at(self, w: np.ndarray, gaps: np.ndarray | None = None) -> np.ndarray:
+        """(2, n) structured hinge losses of all blocks at any weights, found and at most; the state stays as it is.
+
+        The blocks' gaps at these weights go to ``gaps`` (n,), if that is given.
+        """
+        gaps = np.empty(self.n_blocks) if gaps is None else gaps
+        return self._hinges(self.state._replace(w=w, gap=gaps), self.blocks, self._threads)
 
     def hinges(self) -> np.ndarray:
         """(2, n) structured hinge losses of all blocks at the current w, found and at most; stores every block gap."""
         if self.untouched and self._first_hinges is not None:  # value_at_zero has asked the oracle here
             self.state.gap[:] = self.state.c * self._first_hinges[0]
             return self._first_hinges
-        return self._hinges(self.state, self.blocks, self._works)
+        return self._hinges(self.state, self.blocks, self._threads)
 
     def ask_oracle(self, blocks: np.ndarray) -> None:
         """Call the oracle on some blocks at the current w, in one thread, and use nothing of it: to measure."""
-        self._hinges(self.state._replace(gap=np.empty(self.n_blocks)), blocks, self._works[:1])
+        self._hinges(self.state._replace(gap=np.empty(self.n_blocks)), blocks, Threads(1))
 
-    def _hinges(self, state: State, blocks: np.ndarray, works: list[Any]) -> np.ndarray:
+    def _hinges(self, state: State, blocks: np.ndarray, threads: Threads) -> np.ndarray:
         """Hinge losses of the given blocks at ``state.w``; their gaps go to ``state.gap``.
 
-        The two rows differ only for models whose oracle is a heuristic. Each of ``works`` has a thread of its own.
+        The two rows differ only for models whose oracle is a heuristic.
         """
         hinges = np.zeros((2, self.n_blocks))
         rule = tuple(self.rule())
-        chunks = np.array_split(blocks, len(works))
+        chunks = np.array_split(blocks, threads.count)
 
         def part(job: int) -> int:
             template, more = self._block_visits(ASK_ORACLE)
             visits = tuple(in_order(chunks[job]))
             tally = np.zeros(TALLY_SIZE)
-            return int(self._run(template, works[job], state, tally, 0, visits, rule, CERTIFY, hinges, *more))
+            return int(self._run(template, self._works[job], state, tally, 0, visits, rule, CERTIFY, hinges, *more))
 
-        if len(chunks) == 1:
-            done = [part(0)]
-        else:
-            with ThreadPoolExecutor(len(chunks)) as pool:
-                done = list(pool.map(part, range(len(chunks))))
+        done = threads.map(part)
         self.oracle_calls += len(blocks)
         for chunk, count in zip(chunks, done, strict=True):
             if count < len(chunk):
@@ -364,7 +399,8 @@ class DualProblem:
     def averaged_losses(self) -> np.ndarray:
         """(n,) averaged loss of every block, out of the block averages."""
         losses = np.zeros(self.n_blocks)
-        self.call(loss_pass, np.zeros_like(self.state.w), losses)
+        if self.store is None or np.any(self.store.rest):
+            self.call(loss_pass, np.zeros_like(self.state.w), losses)
         if self.store is None:
             return losses
         return self.store.rest * losses + np.sum(self.store.alpha * self.store.loss, axis=1)

@@ -4,8 +4,12 @@ Functions that only compiled code calls
     numba turns every function into machine code of its own, and then optimises it once more as a part of each function
     that calls it. Python only ever calls the outermost one, the pass. Here all other functions are left unoptimised
     until they are a part of the pass: that takes 40 % off the time to compile it, and the optimiser sees the whole pass
-    at once. Recursive functions cannot be compiled in this way: numba may call them by the addresses of their machine
-    code.
+    at once. There they are marked as internal, since nothing else calls them: what has one use is inlined, and no call
+    copies what is not read. Recursive functions cannot be compiled in this way: numba may call them by the addresses of
+    their machine code.
+
+Literals
+    numba compiles a function anew for every literal that it is called with, which is of no use where it is inlined.
 
 References
 ----------
@@ -18,6 +22,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +31,7 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import binding, ir
-from numba.core import caching, event
+from numba.core import caching, errors, event, types
 from numba.core.codegen import JITCodeLibrary, RuntimeLinker
 from numba.core.compiler import Compiler
 
@@ -65,19 +70,71 @@ class _Inner(JITCodeLibrary):
         self._codegen._add_module(binding.parse_assembly(str(module)))
 
 
-class InnerCompiler(Compiler):
-    """numba's compiler, for ``njit(pipeline_class=...)``."""
+class _Pass(JITCodeLibrary):
+    """The code of a function that Python calls, and of all that it calls."""
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == binding.Linkage.linkonce_odr:
+                function.linkage = "internal"
+        super()._optimize_final_module()
+
+
+@contextlib.contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Collect garbage rarely in this context: numba makes many objects and drops few, and looking at them costs 8 %."""
+    before = gc.get_threshold()
+    if before[0] > 0:
+        gc.set_threshold(max(before[0], 50_000), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+class EntryCompiler(Compiler):
+    """numba's compiler, for ``njit(pipeline_class=...)`` of functions that Python calls."""
+
+    library_class: type[JITCodeLibrary] = _Pass
 
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *more: Any) -> None:
         if library is None:
-            library = _Inner(targetctx.codegen(), __name__)
+            library = self.library_class(targetctx.codegen(), __name__)
             library.enable_object_caching()
         super().__init__(typingctx, targetctx, library, *more)
+
+    def compile_extra(self, func: Any) -> Any:
+        with _rare_collections():
+            return super().compile_extra(func)
+
+
+class InnerCompiler(EntryCompiler):
+    """The same for functions that only compiled code calls."""
+
+    library_class = _Inner
 
 
 def entry_options(allocates: bool) -> dict[str, Any]:
     """Options of ``njit`` for a function that Python calls."""
-    return {"_nrt": allocates}
+    return {"_nrt": allocates, "pipeline_class": EntryCompiler}
+
+
+def ignore_literals(dispatcher: Any) -> None:
+    """Compile a function once for all values of an argument of one type: numba does it anew for every literal.
+
+    Where the code needs to know the value, as an index into a tuple, it is compiled as numba would.
+    """
+    resolve = getattr(dispatcher, "get_call_template", None)
+    if resolve is None:  # numba is disabled
+        return
+
+    def resolve_once(args: Any, kws: Any) -> Any:
+        try:
+            return resolve(tuple(map(types.unliteral, args)), kws)
+        except (errors.TypingError, errors.ForceLiteralArg):
+            return resolve(args, kws)
+
+    dispatcher.get_call_template = resolve_once
 
 
 def inner_options(allocates: bool, inlined: bool, recursive: bool) -> dict[str, Any]:
@@ -190,6 +247,7 @@ def _twice(x: Any) -> Any:
 
 
 _compiled_twice = numba.njit(**inner_options(allocates=False, inlined=True, recursive=False))(_twice)
+ignore_literals(_compiled_twice)
 
 
 def _total(x: Any) -> Any:

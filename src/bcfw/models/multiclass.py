@@ -15,6 +15,7 @@ from bcfw.inputs.rows import Rows, matrix_rows, row_sqnorms
 from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import multiclass as multiclass_kernels
+from bcfw.models.kernels.block_solves import BLOCK_SOLVE_KERNELS
 from bcfw.models.kernels.multiclass import MulticlassData, MulticlassWork
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
 from bcfw.models.part_vectors import part_scratch
@@ -43,9 +44,10 @@ class Multiclass(FeatureRows, KernelModel):
     kernels = kernel_set(
         multiclass_kernels,
         {"Data": MulticlassData, "Work": MulticlassWork},
-        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART},
+        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART, **BLOCK_SOLVE_KERNELS},
     )
     in_part_space = True
+    solves_blocks = True
 
     def __init__(self, n_labels: int | None = None, cost: Any = None) -> None:
         self.n_labels = label_count(n_labels, "Multiclass")

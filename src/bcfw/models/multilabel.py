@@ -16,6 +16,7 @@ from bcfw.inputs.rows import Rows, matrix_rows, row_sqnorms
 from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import multilabel as multilabel_kernels
+from bcfw.models.kernels.block_solves import BLOCK_SOLVE_KERNELS
 from bcfw.models.kernels.multilabel import MultilabelData, MultilabelWork
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
 from bcfw.models.label_tree import check_forest, chow_liu_tree, orient, read_tree
@@ -59,7 +60,7 @@ class Multilabel(FeatureRows, KernelModel):
     kernels = kernel_set(
         multilabel_kernels,
         {"Data": MultilabelData, "Work": MultilabelWork},
-        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART},
+        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART, **BLOCK_SOLVE_KERNELS},
     )
     in_part_space = True
     label_type = np.int8
@@ -71,6 +72,11 @@ class Multilabel(FeatureRows, KernelModel):
         self.normalize = bool(Flag(True).check("Multilabel", "normalize", normalize))
         self.n_labels: int | None = None
         self.n_features: int | None = None
+
+    @property
+    def solves_blocks(self) -> bool:
+        """Labels that nothing couples have a closed form each."""
+        return self.tree is None or len(self.tree) == 0
 
     def _read(self, X: Any, y: Any = None) -> tuple[Rows, np.ndarray | None]:
         """Features, and (n, L) labels or None without y."""

@@ -35,6 +35,7 @@ import numpy as np
 
 from bcfw.errors import ModelError
 from bcfw.kernels import KernelSet
+from bcfw.records import ALL_PARTS
 
 
 class Data(NamedTuple):
@@ -189,6 +190,43 @@ def touched(data: Any, i: int, work: Any, out: np.ndarray) -> int:
     """
     return -1
 
+
+# --- kernels of models that offer "block solves"
+
+
+def load_parts(data: Any, i: int, count: int, parts: np.ndarray, work: Any) -> None:
+    """Take the first ``count`` of ``parts``, or all of the block for ``ALL_PARTS``, as the listed parts of block i."""
+
+
+def listed_scores(data: Any, i: int, w: np.ndarray, work: Any) -> bool:
+    """Write theta_i, loss included, at the listed parts; False if so many are listed that ``scores`` is better."""
+    return False
+
+
+def solve_parts(data: Any, i: int, scale: float, mu: Any, work: Any) -> float:
+    """Make ``d = mu - mu_i`` the current direction, mu the best average that differs from mu_i at listed parts only.
+
+    It maximises ``theta_i'd - scale/2 |B_i d|^2``. Returns the largest ``theta_i'd`` that a corner can have there.
+    """
+    return 0.0
+
+
+def direction_loss(data: Any, i: int, work: Any) -> float:
+    """``l_i'd``."""
+    return 0.0
+
+
+def list_parts(data: Any, i: int, slack: float, mu: Any, work: Any, out: np.ndarray) -> int:
+    """List the parts that may move, by the scores theta_i, which are known.
+
+    These are the parts whose average is between its limits, and those that miss moving by less than ``slack`` times
+    the loss. Returns how many, 0 if the block cannot move, or ``ALL_PARTS`` where they do not fit into ``out``.
+    """
+    return ALL_PARTS
+
+
+#: The kernels of block solves, for a model's kernel set: it has to write them, or to join shared ones.
+BLOCK_SOLVE_NAMES = ("load_parts", "listed_scores", "solve_parts", "direction_loss", "list_parts")
 
 #: Every name that a model's kernel set must bind.
 KERNEL_NAMES = (

@@ -56,6 +56,11 @@ def oracle_and_direction(data: Any, i: int, w: np.ndarray, state: Any, work: Any
         rounding, or a value is NaN.
     """
     scores(data, i, w, 1.0, work)
+    return answer_and_direction(data, i, w, state, work)
+
+
+def answer_and_direction(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> tuple[float, bool]:
+    """The same, where the scores are known."""
     hinge = call_oracle(data, i, w, work)
     direction_from_average(data, i, state.mu, work)
     slope_i = slope(data, i, w, work)

@@ -8,7 +8,8 @@ import numpy as np
 
 from bcfw.passes.contract import Data, Work, advance, apply, load_truth, reserve, scores, slope
 from bcfw.passes.oracle import direction_from_average
-from bcfw.passes.store import average_value, blend_direction, corner_values, fold
+from bcfw.passes.store import average_value, corner_values, fold
+from bcfw.passes.store_steps import REST, mass_of, pair_direction
 from bcfw.records import NEEDS_ROOM, STOP, State, Store
 
 
@@ -35,15 +36,21 @@ def store_rebuild_pass(
     out: np.ndarray,
     store_fields: Any,
 ) -> None:
-    """Template: ``out += sum_i c_i/lam B_i (z(y_i) - rest_i mu_i - sum_s alpha_is z(y_is))``, the same with a store."""
+    """Template: ``out += sum_i c_i/lam B_i (z(y_i) - rest_i mu_i - sum_s alpha_is z(y_is))``, the same with a store.
+
+    The mass of each labeling, and the rest, comes from the truth in slot 0: differences of labelings are short.
+    """
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)
     store = Store(*store_fields)
     for j in range(blocks.shape[0]):
         i = blocks[j]
-        blend_direction(data, i, 0, 1.0, state, store, work)  # slot 0 is the truth
-        apply(data, i, state.c[i] / lam, work, out)
+        for s in range(REST, store.size[i]):
+            mass = mass_of(i, store, s)
+            if mass > 0.0 and s != 0:
+                pair_direction(data, i, 0, s, state, store, work)
+                apply(data, i, mass * state.c[i] / lam, work, out)
 
 
 def loss_pass(data_fields: Any, work_fields: Any, state_fields: Any, w: np.ndarray, out: np.ndarray) -> None:

@@ -21,3 +21,12 @@ def note_gap(visits: Any, i: int, gap: float) -> None:
     """Let later draws know the new gap of block i."""
     if visits.kind != IN_ORDER:
         set_leaf(visits.tree, visits.kind == LARGEST_GAP, i, gap)
+
+
+def block_in_order(visits: Any, j: int) -> int:
+    """In place of :func:`next_block` in passes that only ever get an order."""
+    return visits.order[j]
+
+
+def no_gap_to_note(visits: Any, i: int, gap: float) -> None:
+    """In place of :func:`note_gap` in such passes."""

@@ -9,7 +9,7 @@ import numpy as np
 from bcfw.kernels import variant
 from bcfw.passes.contract import EXACT, Data, Work, scores
 from bcfw.passes.oracle import call_oracle, hinge_upper_bound, is_maximal
-from bcfw.passes.selection import next_block, note_gap
+from bcfw.passes.selection import block_in_order, next_block, no_gap_to_note, note_gap
 from bcfw.passes.store import average_value, corner_values, drop_stale, slot_of_current
 from bcfw.passes.store_steps import pairwise_from_worst, take_step
 from bcfw.records import (
@@ -31,6 +31,9 @@ from bcfw.records import (
     StorePlan,
     Visits,
 )
+
+#: Whether ``CACHE_FIRST`` may be a visit's source.
+CACHED = True
 
 
 def store_pass(
@@ -108,7 +111,7 @@ def find_corner(
         by_parts = plan.source == STORE_ONLY
         value_rest = corner_values(data, i, state.w, by_parts, state, store, work, value)
         best = best_slot(i, store, value)
-        if plan.source == STORE_ONLY or is_hit(i, best, value_rest, state, store, plan, value):
+        if not CACHED or plan.source == STORE_ONLY or is_hit(i, best, value_rest, state, store, plan, value):
             return FROM_STORE, best, value[best], value_rest
     if mode == STEP:
         drop_stale(data, i, plan.oldest, store, work)
@@ -119,7 +122,7 @@ def find_corner(
         if best < 0:
             return NEEDS_ROOM, best, hinge, value_rest
         store.used[i, best] = plan.round
-    if plan.source == CACHE_FIRST and store.rest[i] == rest:
+    if CACHED and plan.source == CACHE_FIRST and store.rest[i] == rest:
         value[best] = hinge  # the other values are known, unless a labeling was folded
     else:
         value_rest = corner_values(data, i, state.w, False, state, store, work, value)
@@ -149,3 +152,8 @@ def is_hit(i: int, best: int, value_rest: float, state: Any, store: Any, plan: A
 
 #: The pass with pairwise steps from the worst corner alone: smaller, so that it compiles in half the time.
 pairwise_pass = variant(store_pass, take_step=pairwise_from_worst)
+
+#: The same for blocks in a given order and without the cache.
+in_order_pass = variant(
+    pairwise_pass, find_corner=variant(find_corner, CACHED=False), next_block=block_in_order, note_gap=no_gap_to_note
+)

@@ -9,11 +9,18 @@ from bcfw.solvers.auto import Auto
 from bcfw.solvers.base import Solver
 from bcfw.solvers.batch import BatchFW
 from bcfw.solvers.bcfw import BCFW
+from bcfw.solvers.block_solves import BlockSolves
 from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.run import PassInfo
 
 #: Names that ``train(solver=...)`` takes besides an instance; common tests run over it.
-SOLVERS: dict[str, type[Solver]] = {"auto": Auto, "bcfw": BCFW, "multi-plane": MultiPlane, "batch-fw": BatchFW}
+SOLVERS: dict[str, type[Solver]] = {
+    "auto": Auto,
+    "bcfw": BCFW,
+    "multi-plane": MultiPlane,
+    "block-solves": BlockSolves,
+    "batch-fw": BatchFW,
+}
 
 __all__ = ["SOLVERS", "PassInfo", "Solver", "find_solver"]
 __all__ += [solver.__name__ for solver in SOLVERS.values()]

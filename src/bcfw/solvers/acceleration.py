@@ -24,6 +24,9 @@ from bcfw.solvers.pass_runner import PassRunner
 #: What ``ratio_j lam`` begins with for a feature of size one, times the number of blocks.
 FIRST_KAPPA = 0.3
 
+#: Entries of a vector that are moved at once.
+PIECE = 1 << 15
+
 
 class Acceleration:
     """The outer loop with one ratio for all weights.
@@ -43,7 +46,8 @@ class Acceleration:
         self.runner = runner
         self.ratio = ratio
         self.centre = runner.weights()
-        self._before = self.centre
+        self._before = self.centre.copy()
+        self._spare = np.empty_like(self.centre)
         self._least_gap = runner.last_gap
 
     def momentum(self) -> float:
@@ -64,11 +68,12 @@ class Acceleration:
             problem.outside = contextlib.nullcontext
             runner.rule = rule
             self._leave_units()
-            problem.point = problem.state.w.copy()
+            point = problem.point = self._spare
+            np.copyto(point, problem.state.w)
             self._shift(1.0 + self.ratio, -self.ratio)
-        point = problem.point
-        self.centre = point + self.momentum() * (point - self._before)
-        self._before = point
+        momentum = self.momentum()
+        blend(self._before, -momentum, point, 1.0 + momentum)
+        self._spare, self.centre, self._before = self.centre, self._before, point
 
     @contextlib.contextmanager
     def _outside(self) -> Iterator[None]:
@@ -94,11 +99,23 @@ class Acceleration:
         """After a certificate: be more careful if its gap is not the smallest so far."""
         if found.gap >= self._least_gap:
             self.ratio /= 2.0
-            self.centre = self._before
+            self.centre[:] = self._before
         self._least_gap = min(self._least_gap, found.gap)
 
     def _shift(self, scale: Any, share: Any) -> None:
-        self.runner.problem.v = scale * self.runner.problem.v + share * self.centre
+        problem = self.runner.problem
+        if len(problem.bounded):
+            problem.v = scale * problem.v + share * self.centre
+        else:
+            blend(problem.state.w, scale, self.centre, share)
+
+
+def blend(a: np.ndarray, s: Any, b: np.ndarray, t: Any) -> None:
+    """``a <- s a + t b`` for numbers or vectors s and t, in pieces that stay in the cache."""
+    for start in range(0, len(a), PIECE):
+        piece = slice(start, start + PIECE)
+        a[piece] *= s if np.isscalar(s) else s[piece]
+        a[piece] += b[piece] * (t if np.isscalar(t) else t[piece])
 
 
 class FeatureAcceleration(Acceleration):
@@ -146,6 +163,6 @@ class FeatureAcceleration(Acceleration):
         primal, dual = self._best
         if found.gap >= self._least_gap:
             self._set_kappa(self.kappa * (2.0 if found.primal - primal > dual - found.dual else 0.5))
-            self.centre = self._before
+            self.centre[:] = self._before
         self._best = min(primal, found.primal), max(dual, found.dual)
         self._least_gap = min(self._least_gap, found.gap)

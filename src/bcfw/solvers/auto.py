@@ -10,22 +10,25 @@ from bcfw.selection import SAMPLINGS
 from bcfw.solvers import stopwatch
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.bcfw import BCFW
+from bcfw.solvers.block_solves import BlockSolves
 from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.run import SolverRun
 
-#: Seconds of a call and of a pass of the oracle below which a problem is small: plain BCFW may well be done before the
-#: code of a store has been compiled. In a tiny pass, calls cannot be measured.
+#: Seconds of an oracle call below which a visit to the store has its usual cost, if operations are counted, and of a
+#: pass below which that cost cannot be measured.
 SMALL_CALL = 1e-5
 SMALL_PASS = 0.005
-TINY_PASS = 0.001
+
+#: Seconds of a pass of the oracle below which plain BCFW comes first: it needs less code to be compiled, which takes
+#: longer than such a problem.
+TINY_PASS = 0.0005
 
 #: Assumed oracle operations per second, where they are counted.
 OPERATIONS = 2e9
 
-#: Passes and seconds that plain BCFW has on a small problem before multi-plane takes over.
+#: Passes that plain BCFW has on a tiny problem before multi-plane takes over.
 PATIENCE = 300
-PATIENT_SECONDS = 0.5
 
 #: What a visit to the store is said to cost, relative to one with the oracle, by what it was measured to cost at most.
 #: Classes so coarse that the clock hardly ever decides otherwise the next time. About half the measured cost is
@@ -42,6 +45,11 @@ ACCELERATION = 10
 #: Mean |x_i|^2 / (lam n) above which features are large for their regularisation. Steps on one example at a time then
 #: need about so many passes, and an outer loop in units of the features is better than one with one ratio.
 LARGE_FEATURES = 1e4
+
+#: Ratio of the outer loop around exact block solves: so many times the root of mean |x_i|^2 / (lam n), but at least so
+#: much, and at most ``ACCELERATION``.
+RATIO_OF_ROOT = 0.7
+LEAST_RATIO = 0.5
 
 NO_BLOCKS = np.zeros(0, np.int64)
 
@@ -60,14 +68,27 @@ def has_large_features(problem: DualProblem) -> bool:
     return problem.form.mean_sqnorm(problem.data) > LARGE_FEATURES * problem.lam * len(problem.blocks)
 
 
+def block_solves(problem: DualProblem) -> BlockSolves | None:
+    """Exact block solves, with a ratio for the size of the features, where model and problem allow them."""
+    if "block solves" not in problem.form.offers or len(problem.bounded):
+        return None
+    if "feature rows" not in problem.form.offers:
+        return BlockSolves()
+    if has_large_features(problem):
+        return BlockSolves(acceleration="features")
+    condition = problem.form.mean_sqnorm(problem.data) / (problem.lam * len(problem.blocks))
+    ratio = min(max(RATIO_OF_ROOT * condition**0.5, LEAST_RATIO), ACCELERATION)
+    return BlockSolves(acceleration=float(f"{ratio:.2g}"))
+
+
 class Auto(Solver):
     """Chooses the solver by the oracle's cost: ``solver="auto"``.
 
-    Multi-plane BCFW with pairwise steps and an accelerated outer loop, told what a visit to the store costs here: the
-    dearer the oracle, the more passes over the store. Small problems with compiled oracles begin with plain BCFW, which
-    needs less code to be compiled; what it has not solved after 300 passes, or about half a second, is handed
-    over. Where features are large (mean |x_i|^2 above 10,000 lam n), the outer loop works in their units, from the
-    start.
+    Where the model solves its blocks in closed form (multiclass, multilabel without a tree) and w has no bounds: exact
+    block solves. Everywhere else multi-plane BCFW with pairwise steps and an accelerated outer loop, told what a visit
+    to the store costs here: the dearer the oracle, the more passes over the store. Tiny problems with compiled oracles
+    begin with plain BCFW, which needs less code to be compiled; what it has not solved after 300 passes is handed over.
+    Where features are large (mean |x_i|^2 above 10,000 lam n), the outer loop works in their units, from the start.
 
     Models that count their operations (multiclass, chains, multilabel, graphs) are judged by that count as long as a
     call takes about 10 microseconds at most: the seed alone decides the result. Otherwise the clock is read in the
@@ -86,33 +107,38 @@ class Auto(Solver):
         return False  # it may choose acceleration
 
     def prepare(self, problem: DualProblem) -> None:
-        """A store that a warm start has brought along is kept."""
-        if problem.store is not None or not problem.form.kernels.compiled:
+        """Open what the chosen solver needs; the pass of plain BCFW is compiled only where that may be chosen."""
+        counted = problem.form.oracle_operations(problem.data)
+        is_large = counted is not None and not self._is_tiny(problem, counted)
+        solves = block_solves(problem)
+        if solves is not None:
+            solves.prepare(problem)
+        elif problem.store is not None or not problem.form.kernels.compiled or is_large or has_large_features(problem):
             MultiPlane().prepare(problem)
 
     def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
-        n = len(problem.blocks)
+        solves = block_solves(problem)
+        if solves is not None:
+            return solves.solve(problem, run, rng)._replace(solver=solves)
         counted = problem.form.oracle_operations(problem.data)
-        one_pass = 0.0 if counted is None else counted / OPERATIONS
         by_features = has_large_features(problem)
         if problem.store is None:
-            if counted is None:
-                one_pass = n * stopwatch.oracle_seconds(problem)
-            small = one_pass < TINY_PASS or (one_pass < SMALL_CALL * n and one_pass < SMALL_PASS)
-            if small and not by_features:
+            if not by_features and self._is_tiny(problem, counted):
                 plain = BCFW()
-                patience: float = PATIENCE
-                if counted is not None:  # a number read off the clock would be another one the next time
-                    patience = min(PATIENCE, PATIENT_SECONDS / max(one_pass, 1e-9))
-                outcome = plain.solve(problem, run, rng, patience)
+                outcome = plain.solve(problem, run, rng, PATIENCE)
                 if run.status == "stalled":  # other steps may still gain
                     run.status = None
                 if run.status is not None:
                     return outcome._replace(solver=plain)
             MultiPlane().prepare(problem)
-        usual = counted is not None and one_pass < SMALL_CALL * n
+        usual = counted is not None and counted / OPERATIONS < SMALL_CALL * len(problem.blocks)
         chosen = choice(USUAL_STORE_COST if usual else self._store_cost(problem, run, rng), by_features)
         return chosen.solve(problem, run, rng)._replace(solver=chosen)
+
+    def _is_tiny(self, problem: DualProblem, counted: float | None) -> bool:
+        if counted is None:
+            return len(problem.blocks) * stopwatch.oracle_seconds(problem) < TINY_PASS
+        return counted / OPERATIONS < TINY_PASS
 
     def _store_cost(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> float:
         """Take one iteration with three passes over the store; what one of these costs, the exact pass costing 1."""

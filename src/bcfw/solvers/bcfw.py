@@ -136,7 +136,7 @@ class BCFW(Solver):
             gain = runner.one_pass(sampling, rng, self._plan(runner, number))
             if self.step_size != "decay":
                 runner.check_stall(gain, sampling, self._plan(runner, number, source=ORACLE))
-            if run.status is None and run.certificate_due(problem, number, self.gap_every):
+            if run.status is None and run.certificate_due(problem, number % self.gap_every == 0):
                 runner.certify()
             run.after(runner.done)
         return runner.finish()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 from typing import Any
 
 import numpy as np
@@ -11,13 +9,14 @@ import numpy as np
 from bcfw.dual import DualProblem
 from bcfw.errors import OptionError
 from bcfw.options import Choice, Count, CountOr, Flag, NonNegative, Positive
-from bcfw.passes.store_visits import pairwise_pass
+from bcfw.passes.store_visits import in_order_pass, pairwise_pass
 from bcfw.records import FW, ORACLE, PAIRWISE, STORE_ONLY, WORST, StorePlan
 from bcfw.selection import SAMPLINGS, SamplingChoice
-from bcfw.solvers.acceleration import Acceleration, FeatureAcceleration
 from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.iterations import iterate
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.run import SolverRun
+from bcfw.solvers.schedule import Predicted, Schedule
 
 #: With passes="auto", the most passes over the store after one exact pass.
 MOST_STORE_PASSES = 1000
@@ -53,8 +52,10 @@ class MultiPlane(Solver):
         with averaging. The dual may then fall from one iteration to the next.
     averaging : bool
         Return the best mixture of the averages after exact steps and after steps without oracle.
-    gap_every : int
-        Iterations between certificates.
+    gap_every : "auto" or int
+        Iterations between certificates. With "auto", one is taken when the last two let expect that the gap has reached
+        its target, and after five iterations without one; certificates then take at most a fifth of the cost, counted
+        in visits.
 
     Examples
     --------
@@ -72,7 +73,7 @@ class MultiPlane(Solver):
     max_labelings: Any = Count(50)
     acceleration: Any = NonNegative(0.0, or_word="features")
     averaging: Any = Flag(False)
-    gap_every: Any = Count(5)
+    gap_every: Any = CountOr("auto")
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -103,32 +104,27 @@ class MultiPlane(Solver):
 
     def prepare(self, problem: DualProblem) -> None:
         if self.step == "pairwise":
-            problem.open_store(self.max_labelings, active=True, template=pairwise_pass)
+            template = pairwise_pass if SAMPLINGS[self.sampling].by_gap else in_order_pass
+            problem.open_store(self.max_labelings, active=True, template=template)
         else:
             problem.open_store(self.max_labelings, active=False)
 
     def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
         runner = PassRunner(problem, run, tracks=2 * int(self.averaging), by_gap=SAMPLINGS[self.sampling].by_gap)
         runner.begin()
-        outer = self._acceleration(runner)
-        for number in itertools.count(1):
-            run.check_limits(runner.effort)
-            if run.status is not None:
-                break
-            with contextlib.nullcontext() if outer is None else outer.inner():
-                gain = self._iteration(runner, rng, number)
-            runner.check_stall(gain, SAMPLINGS[self.sampling], self.plan(ORACLE, number))
-            if run.status is None and run.certificate_due(problem, number, self.gap_every):
-                found = runner.certify()
-                if outer is not None:
-                    outer.check_progress(found)
-            run.after(runner.done)
-        return runner.finish()
 
-    def _acceleration(self, runner: PassRunner) -> Acceleration | None:
-        if self.acceleration == "features":
-            return FeatureAcceleration(runner)
-        return Acceleration(runner, float(self.acceleration)) if self.acceleration else None
+        def iteration(number: int) -> float:
+            return self._iteration(runner, rng, number)
+
+        def check_stall(number: int, gain: float) -> None:
+            runner.check_stall(gain, SAMPLINGS[self.sampling], self.plan(ORACLE, number))
+
+        return iterate(runner, self.acceleration, self._schedule(runner), iteration, check_stall)
+
+    def _schedule(self, runner: PassRunner) -> Schedule:
+        if self.gap_every == "auto":
+            return Predicted(runner.problem, runner.run, runner.run.rows[-1]["gap"], float(self.store_cost))
+        return Schedule(int(self.gap_every))
 
     def _iteration(self, runner: PassRunner, rng: np.random.Generator, number: int) -> float:
         """One exact pass and the passes over the store that pay; returns the dual gain."""

@@ -88,7 +88,7 @@ class PassRunner:
         """As many visits as there are blocks, in calls of about CALL_SECONDS; returns the dual gain."""
         problem, run = self.problem, self.run
         # Before the first pass all gaps count as infinite: every block is visited once.
-        visits = sampling.visits(rng, problem.blocks, problem.state.gap if self._visited else None)
+        visits = sampling.visits(rng, problem.movable, problem.state.gap if self._visited else None)
         self._visited = True
         problem.tally[[GAIN, DROPS]] = 0.0
         problem.point = None
@@ -220,7 +220,7 @@ class PassRunner:
             self.certify()
         assert self.certificate is not None
         if self.returns_best and self.run.best is not None:
-            self.problem.point = self.run.best[1].copy()
+            self.problem.point = self.run.best[1]
         outcome = Outcome(self.weights(), self.certificate, self.done)
         if len(self.rule.averages):
             certificate = certify_state(self.problem)  # first: it may rebuild w

@@ -79,9 +79,9 @@ class SolverRun(Run):
         self.known: Certificate | None = None
         self.best: tuple[Certificate, np.ndarray] | None = None
 
-    def certificate_due(self, problem: DualProblem, number: int, every: int) -> bool:
-        """Whether a solver takes a certificate after its pass of that number, the first being 1."""
-        return number % every == 0
+    def certificate_due(self, problem: DualProblem, planned: bool) -> bool:
+        """Whether a solver takes a certificate after a pass for which it has, or has not, planned one."""
+        return planned
 
     def certify_state(self, problem: DualProblem) -> Certificate:
         """The certificate of the current dual point at its own weights."""
@@ -107,5 +107,5 @@ class SolverRun(Run):
             labelings=0.0 if store is None else float(store.size[problem.blocks].mean()),
             **certificate._asdict(),
         )
-        if self.status == "converged" and certificate.gap_bound > self.gap_target:
+        if self.status == "converged" and not certificate.proved(self.gap_target):
             self.status = "estimated"

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bcfw.models.kernels.costs import cost_of, write_costs
+from bcfw.models.kernels.block_solves import keep_moved, project_listed
+from bcfw.models.kernels.costs import cost_of, largest_cost, write_costs
 from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product, first_argmax, list_row_outer
-from bcfw.models.kernels.part_vectors import score_part
+from bcfw.models.kernels.part_vectors import score_part, start_direction
+from bcfw.records import ALL_PARTS
 
 #: Up to this many moved labels are updated one by one; more are updated as a whole row, which vectorises.
 FEW_LABELS = 4
@@ -104,3 +106,48 @@ def apply(data, i, s, work, w):
 def touched(data, i, work, out):
     """The features of x_i, in the columns of the moved labels."""
     return list_row_outer(data, i, work.moved, work.n_moved[0], out)
+
+
+def part_loss(data, i, k):
+    """``cost[y_i, k]``."""
+    return cost_of(data, data.y[i], k)
+
+
+def solve_parts(data, i, scale, mu, work):
+    """``mu = projection of mu_i + theta_i/A onto the simplex``; without features, the best corner."""
+    average = mu[0][data.part_off[i] :]
+    best = work.moved[0]
+    value = 0.0
+    for j in range(work.n_moved[0]):
+        k = work.moved[j]
+        value += work.theta[k] * average[k]
+        if work.theta[k] > work.theta[best]:
+            best = k
+    start_direction(data, i, work)
+    curvature = scale * data.sqnorms[i]
+    if curvature > 0.0:
+        for j in range(work.n_moved[0]):
+            k = work.moved[j]
+            work.d[k] = average[k] + (work.theta[k] - work.theta[best]) / curvature
+        project_listed(work)
+    else:
+        work.d[best] = 1.0
+    for j in range(work.n_moved[0]):
+        work.d[work.moved[j]] -= average[work.moved[j]]
+    keep_moved(work)
+    return work.theta[best] - value
+
+
+def list_parts(data, i, slack, mu, work, out):
+    """Labels that have mass or are within the slack of the best; with only one, nothing can move."""
+    K = data.n_labels
+    average = mu[0][data.part_off[i] :]
+    least = work.theta[first_argmax(work.theta)] - slack * largest_cost(data, data.y[i])
+    count = 0
+    for k in range(K):
+        if average[k] > 0.0 or work.theta[k] >= least:
+            if count == out.shape[0]:
+                return ALL_PARTS
+            out[count] = k
+            count += 1
+    return count if count > 1 else 0

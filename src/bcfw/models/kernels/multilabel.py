@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bcfw.models.kernels.block_solves import keep_moved
 from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product, list_row_outer
 from bcfw.models.kernels.labelings import slot_offset
-from bcfw.models.kernels.part_vectors import score_part
+from bcfw.models.kernels.part_vectors import score_part, start_direction
+from bcfw.records import ALL_PARTS
 
 
 class MultilabelData(NamedTuple):
@@ -251,3 +253,43 @@ def touched(data, i, work, out):
         out[listed] = offset + work.moved[j]
         listed += 1
     return listed
+
+
+def part_loss(data, i, label):
+    """What turning a label on adds to the loss."""
+    return loss_part(data, data.y_off[i] + label)
+
+
+def solve_parts(data, i, scale, mu, work):
+    """``mu = clip(mu_i + theta_i/A, 0, 1)``, label by label, without edges; without features, the best corner."""
+    average = mu[0][data.part_off[i] :]
+    start_direction(data, i, work)
+    curvature = scale * data.sqnorms[i]
+    gap = 0.0
+    for j in range(work.n_moved[0]):
+        label = work.moved[j]
+        theta = work.theta[label]
+        gap += max(theta, 0.0) - theta * average[label]
+        if curvature > 0.0:
+            work.d[label] = min(max(average[label] + theta / curvature, 0.0), 1.0) - average[label]
+        elif theta != 0.0:
+            work.d[label] = (1.0 if theta > 0.0 else 0.0) - average[label]
+    keep_moved(work)
+    return gap
+
+
+def list_parts(data, i, slack, mu, work, out):
+    """Labels that are neither on nor off, or would change if their score did by the slack."""
+    average = mu[0][data.part_off[i] :]
+    near = slack * data.loss_scale
+    count = 0
+    for label in range(data.n_labels):
+        theta = work.theta[label]
+        stays_off = average[label] <= 0.0 and theta < -near
+        stays_on = average[label] >= 1.0 and theta > near
+        if not stays_off and not stays_on:
+            if count == out.shape[0]:
+                return ALL_PARTS
+            out[count] = label
+            count += 1
+    return count
