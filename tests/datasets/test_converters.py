@@ -13,11 +13,14 @@ from click.testing import CliRunner
 
 from bcfw.commands import main
 from bcfw.datasets import (
+    camvid,
     conll2000,
+    convert_camvid,
     convert_conll2000,
     convert_horses,
     convert_ocr,
     convert_usps,
+    fetch_camvid,
     fetch_conll2000,
     fetch_hansards,
     fetch_horses,
@@ -251,6 +254,41 @@ def test_horses_round_trip(cache, photos):
         assert values[inside, 1].min() > values[~inside, 1].max()  # colours differ across the disc's border only
 
 
+@pytest.fixture
+def streets(tmp_path):
+    """Folders with pictures of a grey road under a blue sky and a void stripe between them, and their classes."""
+    image = pytest.importorskip("PIL.Image")
+    rng = np.random.default_rng(3)
+    for part, count in (("train", 2), ("val", 1), ("test", 1)):
+        (tmp_path / part).mkdir()
+        (tmp_path / f"{part}annot").mkdir()
+        for k in range(count):
+            row = np.indices((360, 480))[0]
+            classes = np.where(row < 150, 0, np.where(row < 200, 11, 3))
+            colours = np.array([[60, 90, 220], [0] * 3, [0] * 3, [120, 110, 100], *[[0] * 3] * 7, [20, 160, 20]])
+            pixels = colours[classes] + rng.integers(-20, 20, (360, 480, 3))
+            image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8)).save(tmp_path / part / f"{k}.png")
+            image.fromarray(classes.astype(np.uint8)).save(tmp_path / f"{part}annot" / f"{k}.png")
+    return tmp_path
+
+
+def test_camvid_round_trip(cache, streets):
+    lines = run_convert("camvid", streets)
+    assert lines == [f"wrote {cache / name}" for name in camvid.FILES]
+    found = fetch_camvid()
+    assert [len(found[f"X_{part}"]) for part in ("train", "val", "test")] == [2, 1, 1]
+    check_camvid(found)
+    for y, superpixel, classes in zip(found.y_train, found.maps_train, found.labels_train, strict=True):
+        assert set(y) == {-1, 0, 3}
+        assert np.mean(y[superpixel] == classes) > 0.95
+    image = pytest.importorskip("PIL.Image")
+    image.fromarray(np.full((360, 480), 12, np.uint8)).save(streets / "valannot" / "0.png")
+    with pytest.raises(InputError, match=r"0\.png must have one channel with the numbers 0 to 11"):
+        convert_camvid(streets, streets)
+    with pytest.raises(InputError, match="train is not a folder with images"):
+        convert_camvid(streets / "train", streets)
+
+
 def test_other_folders_are_no_horses(photos):
     (photos / "figure_ground" / "horse1.png").rename(photos / "figure_ground" / "other.png")
     with pytest.raises(InputError, match=r"horse1\.png has no mask of the same name"):
@@ -410,6 +448,35 @@ def test_real_horses(real_data):
     assert sum(len(edges) for _, edges, _ in graphs) == 152285
     assert fetch_horses(constant=False).X_train[0][0].shape[1] == 201
     check_horses(found)
+
+
+def test_real_camvid(real_data):
+    real_data(camvid.SOURCE)
+    found = fetch_camvid()
+    assert [len(found[f"X_{part}"]) for part in ("train", "val", "test")] == [367, 101, 233]
+    graphs = found.X_train + found.X_val + found.X_test
+    assert sum(len(nodes) for nodes, _, _ in graphs) == 119598
+    assert sum(len(edges) for _, edges, _ in graphs) == 316126
+    assert fetch_camvid(constant=False).X_train[0][0].shape[1] == 153
+    check_camvid(found)
+
+
+def check_camvid(found):
+    """Superpixel labels, words and edges against the maps and classes of pixels, in some images of each part."""
+    assert len(found.feature_names) == 154
+    assert len(found.target_names) == 11
+    for part in ("train", "val", "test"):
+        lists = [found[f"{name}_{part}"] for name in ("X", "y", "maps", "labels")]
+        for (nodes, edges, values), y, superpixel, classes in list(zip(*lists, strict=True))[:5]:
+            assert nodes.shape == (len(y), 154)
+            counts = np.zeros((len(y), 12), int)
+            np.add.at(counts, (superpixel.ravel(), np.where(classes < 0, 11, classes).ravel()), 1)
+            assert np.mean(counts[np.arange(len(y)), y] >= counts.max(axis=1) - 5) > 0.95  # of equal ones either
+            for words in (slice(48), slice(48, 144)):
+                np.testing.assert_allclose((nodes[:, words] ** 2).sum(axis=1), 1.0, atol=0.1)
+            assert {frozenset(pair) for pair in edges.tolist()} == touching(superpixel)
+            assert values.shape == (len(edges), 6)
+            assert (values >= 0).all()
 
 
 def check_horses(found):

@@ -10,6 +10,7 @@ from bcfw.datasets import (
     DataNotFound,
     cache_folder,
     convert_conll2000,
+    fetch_camvid,
     fetch_conll2000,
     fetch_hansards,
     fetch_horses,
@@ -22,12 +23,24 @@ from bcfw.datasets import (
 from bcfw.errors import BcfwError, InputError, OptionError
 from data_files import SMALL_CORPUS, SMALL_TEST_CORPUS, written
 
-FETCHERS = {"ocr": fetch_ocr, "usps": fetch_usps, "conll2000": fetch_conll2000, "horses": fetch_horses}
+FETCHERS = {
+    "ocr": fetch_ocr,
+    "usps": fetch_usps,
+    "conll2000": fetch_conll2000,
+    "horses": fetch_horses,
+    "camvid": fetch_camvid,
+}
 
 
 @pytest.mark.parametrize(
     ("name", "origin"),
-    [("ocr", "Stanford"), ("usps", "LIBSVM"), ("conll2000", "CoNLL-2000 shared task"), ("horses", "Borenstein")],
+    [
+        ("ocr", "Stanford"),
+        ("usps", "LIBSVM"),
+        ("conll2000", "CoNLL-2000 shared task"),
+        ("horses", "Borenstein"),
+        ("camvid", "SegNet"),
+    ],
 )
 def test_missing_data_name_the_source_the_converter_and_the_folders(name, origin, cache, monkeypatch, tmp_path):
     monkeypatch.setenv("BCFW_DATA", str(tmp_path / "elsewhere"))

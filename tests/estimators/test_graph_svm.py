@@ -185,10 +185,14 @@ def test_a_fit_that_fails_leaves_the_old_one(data, fitted):
 
 def test_mistakes_are_named(data, fitted):
     X, codes = data
-    with pytest.raises(InputError, match=r"y has 1 classes \[1\]; .* exactly 2 classes \(None and -1 mean: no label\)"):
+    with pytest.raises(InputError, match=r"y has 1 classes \[1\]; .* at least 2 classes \(None and -1"):
         GraphSVM().fit(X, [2 * one - 1 for one in codes])
-    with pytest.raises(InputError, match="y has 3 classes"):
-        GraphSVM().fit(X[:1], [[0, 1, 2, 0, 0, 0, 0, 0]])
+    with pytest.raises(OptionError, match="pairwise must be 'potts' or 'full'"):
+        GraphSVM(pairwise="pots").fit(X, codes)
+    with pytest.raises(OptionError, match="symmetric=True needs pairwise='full'"):
+        GraphSVM(symmetric=True).fit(X, codes)
+    with pytest.raises(OptionError, match="bound_iterations must be"):
+        GraphSVM(pairwise="full", bound_iterations=-1).fit(X, codes)
     with pytest.raises(InputError, match="example 1 has 8 nodes and 7 labels"):
         GraphSVM().fit(X[:2], [codes[0], codes[1][:7]])
     with pytest.raises(InputError, match="X has 2 examples and y has 1"):
@@ -207,3 +211,61 @@ def test_mistakes_are_named(data, fitted):
         GraphSVM(fit_intercept=True, intercept_scaling=0.0).fit(X, codes)
     with pytest.raises(NotFittedError):
         GraphSVM().predict(X)
+
+
+# --- more than two labels ----------------------------------------------------------------------------------------
+
+SIGNS = np.array(["go", "slow", "stop"])
+
+
+def cycles(n, rng, noise=0.1):
+    """Rings of nine nodes with three signs in turn: the first is seen, the others only through their neighbours."""
+    X, codes = [], []
+    for _ in range(n):
+        label = (np.arange(9) + rng.integers(3)) % 3
+        nodes = noise * rng.standard_normal((9, 3))
+        nodes[0] = np.eye(3)[label[0]]
+        X.append((nodes, np.stack([np.arange(9), (np.arange(9) + 1) % 9], axis=1), None))
+        codes.append(label)
+    return X, codes
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_full_pairs_learn_what_follows_what(symmetric):
+    X, codes = cycles(10, np.random.default_rng(0))
+    y = [SIGNS[one] for one in codes]
+    svm = GraphSVM(lam=0.01, pairwise="full", symmetric=symmetric, tol=0.01).fit(X, y)
+    result = bcfw.train(bcfw.models.PairwiseGraph(3, symmetric), X, codes, lam=0.01, tol=0.01)
+    np.testing.assert_array_equal(svm.result_.w, result.w)
+    np.testing.assert_array_equal(svm.coef_, result.w[:9].reshape(3, 3).T)
+    assert svm.edge_coef_.shape == (1, 3, 3)
+    assert np.array_equal(svm.edge_coef_[0], svm.edge_coef_[0].T) == symmetric
+    assert svm.score(X, y) == 1.0 or symmetric
+    if not symmetric:
+        assert svm.edge_coef_[0].argmax(axis=1).tolist() == [1, 2, 0]
+    for names, table in zip(svm.predict(X), svm.decision_function(X), strict=True):
+        assert table.shape == (9, 3)
+        np.testing.assert_array_equal(names, SIGNS[table.argmax(axis=1)])
+
+
+def test_potts_with_three_labels():
+    rng = np.random.default_rng(0)
+    X, codes = rings(12, rng)
+    codes = [np.where(np.arange(8) < 2, 2, one) for one in codes]
+    X = [(np.eye(3)[one] + 0.6 * rng.standard_normal((8, 3)), x[1], x[2]) for x, one in zip(X, codes, strict=True)]
+    kinds = [("a", 1), ("b", 2), ("c", 3)]
+    y = [[kinds[k] for k in one] for one in codes]
+    y[0][0] = None
+    svm = GraphSVM(lam=0.1, tol=0.01, bound_iterations=100).fit(X, y)
+    assert isinstance(svm.result_.model, bcfw.models.PottsGraph)
+    assert svm.result_.certified
+    assert svm.classes_.tolist() == kinds
+    assert svm.edge_coef_.shape == (1,)
+    assert (svm.edge_coef_ >= 0).all()
+    assert svm.score(X, y) > 0.7
+    assert all(label in kinds for one in svm.predict(X) for label in one)
+    assert not GraphSVM(lam=0.1, tol=0.01).fit(X, y).result_.certified
+    balanced = GraphSVM(lam=0.1, tol=0.1, class_weight="balanced").fit(X, y)
+    coded = [np.array([-1 if label is None else kinds.index(label) for label in one]) for one in y]
+    model = bcfw.models.PottsGraph(3, class_balance=True).bind(X, coded)
+    np.testing.assert_allclose(balanced.result_.model.cost, model.cost)

@@ -96,7 +96,13 @@ def test_kernels_with_bind_and_pack_alone_are_enough():
         def pack(self, X, y=None):
             return self.inner.pack(X, y)
 
-    np.testing.assert_array_equal(bcfw.train(Own(), case.X, case.y, lam=case.lam, tol=0.1).w, case.train(tol=0.1).w)
+    own = bcfw.train(Own(), case.X, case.y, lam=case.lam, tol=0.1)
+    assert isinstance(own.solver, bcfw.solvers.BCFW)  # it does not say that it solves blocks
+    np.testing.assert_array_equal(own.w, case.train(tol=0.1, solver="bcfw").w)
+    Own.solves_blocks = True
+    own = bcfw.train(Own(), case.X, case.y, lam=case.lam, tol=0.1)
+    assert repr(own.solver) == "BlockSolves()"  # nor that it has features in rows, for which there is a ratio
+    np.testing.assert_array_equal(own.w, case.train(tol=0.1, solver="block-solves").w)
 
 
 def test_what_a_kernel_model_lacks_is_named():

@@ -15,7 +15,9 @@ Every loader returns a :class:`sklearn.utils.Bunch` with ``X_train``, ``y_train`
 
 from __future__ import annotations
 
-from bcfw.datasets import conll2000, horses, ocr, usps
+from bcfw.datasets import camvid, conll2000, horses, ocr, usps
+from bcfw.datasets.camvid import fetch_camvid
+from bcfw.datasets.camvid_images import convert_camvid
 from bcfw.datasets.conll2000 import convert_conll2000, fetch_conll2000
 from bcfw.datasets.converted import Converter
 from bcfw.datasets.digit_words import load_digit_words
@@ -30,10 +32,12 @@ __all__ = [
     "CONVERTERS",
     "DataNotFound",
     "cache_folder",
+    "convert_camvid",
     "convert_conll2000",
     "convert_horses",
     "convert_ocr",
     "convert_usps",
+    "fetch_camvid",
     "fetch_conll2000",
     "fetch_hansards",
     "fetch_horses",
@@ -50,6 +54,7 @@ CONVERTERS: dict[str, Converter] = {
         (usps.SOURCE, convert_usps),
         (conll2000.SOURCE, convert_conll2000),
         (horses.SOURCE, convert_horses),
+        (camvid.SOURCE, convert_camvid),
     )
 }
 

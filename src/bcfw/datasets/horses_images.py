@@ -38,7 +38,7 @@ def convert_horses(rgb: PathLike, figure_ground: PathLike, out: PathLike | None 
     list of Path
         The files written.
     """
-    pairs = _image_pairs(original(rgb, "rgb"), original(figure_ground, "figure_ground"))
+    pairs = image_pairs(original(rgb, "rgb"), original(figure_ground, "figure_ground"))
     images, masks = _read_pairs(pairs)
     labs = [superpixels.to_lab(image) for image in images]
     maps = [superpixels.slic(lab) for lab in labs]
@@ -51,7 +51,7 @@ def convert_horses(rgb: PathLike, figure_ground: PathLike, out: PathLike | None 
     return [save_arrays(out, name, arrays) for name, arrays in zip(FILES, contents, strict=True)]
 
 
-def _image_pairs(rgb: Path, figure_ground: Path) -> list[tuple[Path, Path]]:
+def image_pairs(rgb: Path, figure_ground: Path) -> list[tuple[Path, Path]]:
     """Photographs and their masks, which have the same names up to the ending, in the order of names."""
     for folder in (rgb, figure_ground):
         if not folder.is_dir():
@@ -68,7 +68,7 @@ def _image_pairs(rgb: Path, figure_ground: Path) -> list[tuple[Path, Path]]:
 
 def _read_pairs(pairs: list[tuple[Path, Path]]) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """(H, W, 3) colours of each photograph and (H, W) bool, whether a pixel is horse."""
-    images = [_read_image(image, "RGB") for image, _ in pairs]
+    images = [read_image(image, "RGB") for image, _ in pairs]
     masks = [_read_mask(mask) for _, mask in pairs]
     for (image, mask), photo, truth in zip(pairs, images, masks, strict=True):
         if photo.shape[:2] != truth.shape:
@@ -76,21 +76,25 @@ def _read_pairs(pairs: list[tuple[Path, Path]]) -> tuple[list[np.ndarray], list[
     return images, masks
 
 
-def _read_mask(path: Path, side: int | None = None) -> np.ndarray:
+def _read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
     """Whether a pixel is horse: bright in the mask."""
-    return _read_image(path, "L", side) > 127
+    return read_image(path, "L", size) > 127
 
 
-def _read_image(path: Path, mode: str, side: int | None = None) -> np.ndarray:
-    """Pixels of an image, in colour ("RGB") or grey ("L"), reduced to ``side`` rows and columns if given."""
+def read_image(path: Path, mode: str | None, size: tuple[int, int] | None = None) -> np.ndarray:
+    """Pixels of an image in colour ("RGB") or grey ("L"), reduced to ``size`` columns and rows if given.
+
+    Without a mode they are as they stand in the file, and reducing takes the nearest ones: numbers that are no colours.
+    """
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError as error:
         raise InputError("reading images needs Pillow: pip install pillow") from error
     try:
         with Image.open(path) as image:
-            picture = image.convert(mode)
-            return np.asarray(picture if side is None else picture.resize((side, side)))
+            picture = image if mode is None else image.convert(mode)
+            filtering = Image.Resampling.NEAREST if mode is None else None  # None is Pillow's default
+            return np.asarray(picture if size is None else picture.resize(size, filtering))
     except UnidentifiedImageError as error:
         raise InputError(f"{path} is not an image; get it again") from error
 
@@ -109,7 +113,7 @@ def _graphs(
     pieces = [superpixels.describe(*pair) for pair in zip(maps, labs, strict=True)]
     labels = [_majority(*pair) for pair in zip(maps, masks, strict=True)]
     return {
-        "bow": _word_counts(labs, maps, is_train),
+        "bow": bag_of_words(labs, maps, is_train, COLOUR_WORDS, TEXTURE_WORDS),
         "geom": np.concatenate([one.geom for one in pieces]).astype(np.float32),
         "y": np.concatenate(labels).astype(np.uint8),
         "node_off": offsets([len(one.geom) for one in pieces]).astype(np.int32),
@@ -125,15 +129,17 @@ def _majority(superpixel: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return np.bincount(superpixel.ravel(), mask.ravel()) > np.bincount(superpixel.ravel()) / 2
 
 
-def _word_counts(labs: list[np.ndarray], maps: list[np.ndarray], is_train: np.ndarray) -> np.ndarray:
-    """(N, 192) counts of colour and texture words in all superpixels."""
+def bag_of_words(
+    labs: list[np.ndarray], maps: list[np.ndarray], is_train: np.ndarray, colour_words: int, texture_words: int
+) -> np.ndarray:
+    """(N, colour_words + texture_words) counts of words in all superpixels; training images give the words."""
     from sklearn.cluster import MiniBatchKMeans
 
     rng = np.random.default_rng(0)
     counts = []
     for n_words, values in (
-        (COLOUR_WORDS, lambda lab: lab.reshape(-1, 3)),
-        (TEXTURE_WORDS, superpixels.patches),
+        (colour_words, lambda lab: lab.reshape(-1, 3)),
+        (texture_words, superpixels.patches),
     ):
         samples = [rng.choice(values(labs[k]), PIXEL_SAMPLE) for k in np.flatnonzero(is_train)]
         vocabulary = MiniBatchKMeans(n_words, random_state=0, n_init=3).fit(np.concatenate(samples))
@@ -154,8 +160,8 @@ def _pixels(maps: list[np.ndarray], masks: list[np.ndarray]) -> dict[str, np.nda
 
 def _small_images(pairs: list[tuple[Path, Path]]) -> dict[str, np.ndarray]:
     """The photographs and masks reduced to SIDE rows and columns."""
-    masks = np.stack([_read_mask(mask, SIDE) for _, mask in pairs])
+    masks = np.stack([_read_mask(mask, (SIDE, SIDE)) for _, mask in pairs])
     return {
-        "X": np.stack([_read_image(image, "RGB", SIDE) for image, _ in pairs]),
+        "X": np.stack([read_image(image, "RGB", (SIDE, SIDE)) for image, _ in pairs]),
         "Y": np.packbits(masks.reshape(-1, SIDE**2), axis=1),
     }

@@ -1,4 +1,4 @@
-"""Figure-ground segmentation of graphs as a scikit-learn estimator."""
+"""Labels on the nodes of graphs as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -11,36 +11,55 @@ import joblib
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bcfw.errors import InputError
+from bcfw.errors import InputError, OptionError
 from bcfw.estimators.base import LabelSVM, Task
 from bcfw.inputs.classes import encode, example_of, find_classes, flatten, label_array
 from bcfw.inputs.examples import read_list
 from bcfw.inputs.graphs import node_matrix
 from bcfw.inputs.labels import UNLABELLED, cost_matrix
 from bcfw.inputs.sample_weights import read_sample_weight
-from bcfw.models import BinaryGraph
+from bcfw.models import BinaryGraph, PairwiseGraph, PottsGraph
+from bcfw.options import Choice, Flag
 from bcfw.result import Result
 from bcfw.run import Callback
 from bcfw.solvers import Solver
 
+#: How neighbours interact.
+PAIRWISE = Choice("potts", "full")
+
 
 class GraphSVM(LabelSVM):
-    """Two labels on the nodes of graphs by a structural SVM with exact minimum cuts, to a certified duality gap.
+    """Labels on the nodes of graphs by a structural SVM.
 
-    The score of labels y for a graph is ``sum_p x_p'coef[y_p] + b[y_p] - sum_e <edge_coef, f_e> [y_p != y_q]`` with
-    ``edge_coef >= 0``: neighbours prefer equal labels, the more so the larger their edge's features. The loss of
-    a graph is the mean over its labelled nodes of ``cost[true, predicted]``.
+    With ``pairwise="potts"`` the score of labels y for a graph is
+    ``sum_p x_p'coef[y_p] + b[y_p] - sum_e <edge_coef, f_e> [y_p != y_q]`` with ``edge_coef >= 0``: neighbours prefer
+    equal labels, the more so the larger their edge's features. With ``pairwise="full"`` every pair of labels has
+    weights of its own, ``+ sum_e sum_g f_eg edge_coef[g, y_p, y_q]``. The loss of a graph is the mean over its labelled
+    nodes of ``cost[true, predicted]``.
 
-    X is a list of tuples ``(node_features (V, F), edges (E, 2), edge_features (E, G) >= 0)``, node features dense or
-    sparse; y a list with V labels for each: two different ones of any hashable type, and None or -1 for nodes without
-    label, which take no part in training or in the score (a graph without any label counts as not given).
+    Two labels with "potts" are found by exact minimum cuts, and the duality gap is certified
+    (:class:`bcfw.models.BinaryGraph`). More labels are found by alpha-expansion (:class:`bcfw.models.PottsGraph`) and
+    "full" ones by message passing (:class:`bcfw.models.PairwiseGraph`), which are exact on forests; on other graphs
+    ``result_.certified`` says whether the gap is proved.
+
+    X is a list of tuples ``(node_features (V, F), edges (E, 2), edge_features (E, G))``, features dense or sparse, edge
+    features >= 0 for "potts"; y a list with V labels for each: two or more different ones of any hashable type, and
+    None or -1 for nodes without label, which take no part in training or in the score (a graph without any label counts
+    as not given). Edge features may be None, a constant, except for two labels with "potts".
 
     Parameters
     ----------
     lam, C, solver, tol, max_passes, max_seconds, random_state, n_jobs, verbose, warm_start, callbacks
         See :class:`bcfw.StructuralSVM`. Features are summed over the nodes while the loss is a mean, so good values of
         lam grow with the size of the graphs: try 1 and more.
-    cost : (2, 2) array or None
+    pairwise : "potts" or "full"
+        What neighbours prefer: equal labels, or whatever the data say about each pair of labels.
+    symmetric : bool
+        For "full": whether ``edge_coef[g, a, b] = edge_coef[g, b, a]``, so that an edge's nodes may change places.
+    bound_iterations : int or None
+        Iterations of the upper bounds that certify heuristic oracles, at most; None is 100 for "full" and 0, which is
+        none, for "potts".
+    cost : (K, K) array or None
         ``cost[true, predicted] >= 0`` of one node, in the order of ``classes_``, zero diagonal; None is the Hamming
         loss.
     class_weight : dict, "balanced" or None
@@ -56,14 +75,15 @@ class GraphSVM(LabelSVM):
 
     Attributes
     ----------
-    classes_ : (2,) array
+    classes_ : (K,) array
         The labels, sorted if they can be compared, else in order of first appearance.
-    coef_, intercept_ : (2, F) and (2,) arrays
+    coef_, intercept_ : (K, F) and (K,) arrays
         Node weights, one row per class; the intercept is zero without ``fit_intercept``.
-    edge_coef_ : (G,) array
-        Weights of the edge features, >= 0.
+    edge_coef_ : (G,) or (G, K, K) array
+        Weights of the edge features: >= 0 for "potts", one for each pair of classes for "full".
     duality_gap_, n_iter_, lam_, result_
-        Certified bound on the suboptimality, passes (at least 1), regularisation used, all else about the run.
+        Bound on the suboptimality (an estimate of it if ``result_.certified`` is False), passes (at least 1),
+        regularisation used, all else about the run.
     n_features_in_ : int
         Number of node features.
 
@@ -87,6 +107,9 @@ class GraphSVM(LabelSVM):
         solver: Solver | str = "auto",
         tol: float = 1e-3,
         *,
+        pairwise: str = "potts",
+        symmetric: bool = False,
+        bound_iterations: int | None = None,
         cost: Any = None,
         class_weight: dict[Any, float] | str | None = None,
         normalize: bool = True,
@@ -110,13 +133,17 @@ class GraphSVM(LabelSVM):
         return [one.tolist() for one in labels] if self.classes_.dtype.kind == "O" else labels
 
     def decision_function(self, X: Any) -> list[np.ndarray]:
-        """How sure the labels are: a (V,) array per graph, positive where ``classes_[1]`` is predicted.
+        """How sure the labels are: an array per graph.
 
-        The entry of a node is the score of the best labels of the graph among those with ``classes_[1]`` at the node,
-        minus that among those with ``classes_[0]``. Needs one minimum cut per node.
+        For two labels with "potts" it is (V,), positive where ``classes_[1]`` is predicted: the score of the best
+        labels of the graph among those with ``classes_[1]`` at the node, minus that among those with ``classes_[0]``,
+        which needs one minimum cut per node. Otherwise it is (V, K): the score of the predicted labels of the graph
+        with that of the node alone changed to each class.
         """
         check_is_fitted(self)
-        return self.result_.model.margins(self.result_.w, self._graphs(X))
+        model = self.result_.model
+        sure = model.margins if isinstance(model, BinaryGraph) else model.changes
+        return sure(self.result_.w, self._graphs(X))  # type: ignore[no-any-return]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Fraction of the labelled nodes predicted right; ``sample_weight`` has one number per graph."""
@@ -138,22 +165,40 @@ class GraphSVM(LabelSVM):
         graphs = self._graphs(X, reset=True)
         flat, known, offsets = self._flatten(y, [x[0].shape[0] for x in graphs])
         self.classes_, codes = find_classes(flat, example_of(offsets, self._name, np.flatnonzero(known)))
-        if len(self.classes_) != 2:
+        if len(self.classes_) < 2:
             raise InputError(
                 f"{self._name}: y has {len(self.classes_)} classes {self.classes_.tolist()[:5]}; give labels of "
-                "exactly 2 classes (None and -1 mean: no label)"
+                "at least 2 classes (None and -1 mean: no label)"
             )
         weight = read_sample_weight(sample_weight, len(graphs))
         spread = None if weight is None else np.repeat(weight, np.diff(offsets))[known]
-        cost = self._class_weights(codes, spread)[:, None] * cost_matrix(self.cost, 2, self._name)
+        cost = self._class_weights(codes, spread)[:, None] * cost_matrix(self.cost, len(self.classes_), self._name)
         labels = np.full(len(known), UNLABELLED)
         labels[known] = codes
-        model = BinaryGraph(cost, normalize=self.normalize)
+        model = self._model(cost)
         truths = [labels[a:b] for a, b in itertools.pairwise(offsets)]
         useful = np.array([np.any(truth != UNLABELLED) for truth in truths])
         if not useful.all():
             weight = useful * (1.0 if weight is None else weight)
         return Task(model, graphs, truths, weight)
+
+    def _read_options(self) -> None:
+        super()._read_options()
+        PAIRWISE.check(self._name, "pairwise", self.pairwise)
+        Flag(False).check(self._name, "symmetric", self.symmetric)
+        if self.symmetric and self.pairwise != "full":
+            raise OptionError(f"{self._name}: symmetric=True needs pairwise='full'; \"potts\" is symmetric by itself")
+
+    def _model(self, cost: np.ndarray) -> Any:
+        """The model for the classes and options at hand."""
+        options = {"cost": cost, "normalize": self.normalize}
+        if self.pairwise == "potts" and len(cost) == 2:
+            return BinaryGraph(**options)
+        if self.bound_iterations is not None:
+            options["bound_iterations"] = self.bound_iterations
+        if self.pairwise == "potts":
+            return PottsGraph(len(cost), **options)
+        return PairwiseGraph(len(cost), self.symmetric, **options)
 
     def _graphs(self, X: Any, reset: bool = False) -> list[Any]:
         """The graphs as the model sees them, of one number of node features, which ``reset`` takes from the first."""
@@ -178,8 +223,9 @@ class GraphSVM(LabelSVM):
         return label_array(given.tolist()) if given.dtype.kind == "O" else given, known, offsets
 
     def _set_weights(self, result: Result) -> None:
-        U, self.edge_coef_ = np.split(result.w, [2 * result.model.n_features])
-        self._set_unary(U.reshape(-1, 2))
+        K, F = len(self.classes_), result.model.n_features
+        self.edge_coef_ = result.model.edge_weights(result.w)
+        self._set_unary(result.w[: F * K].reshape(-1, K))
 
     def _warm_key(self, task: Task) -> Any:
         """A hash of costs and data: averages are kept as differences to the truth on the very same graphs."""

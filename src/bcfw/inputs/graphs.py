@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +26,37 @@ class Graph(NamedTuple):
     def n_nodes(self) -> int:
         return len(self.nodes.indptr) - 1
 
+    @property
+    def n_edge_features(self) -> int:
+        return int(self.edge_values.shape[1])
+
+    def with_edges(self, chosen: np.ndarray) -> Graph:
+        """The graph with some of its edges only."""
+        return self._replace(edges=self.edges[chosen], edge_values=self.edge_values[chosen])
+
+
+class RowGraph(NamedTuple):
+    """One graph: rows of (V, F) node features, (E, 2) edges, rows of (E, G) edge features."""
+
+    nodes: Rows
+    edges: np.ndarray
+    edge_rows: Rows
+
+    @property
+    def n_nodes(self) -> int:
+        return self.nodes.n_rows
+
+    @property
+    def n_edge_features(self) -> int:
+        return self.edge_rows.n_features
+
+    def with_edges(self, chosen: np.ndarray) -> RowGraph:
+        """The graph with some of its edges only."""
+        return self._replace(edges=self.edges[chosen], edge_rows=self.edge_rows.take(chosen))
+
+
+AnyGraph = TypeVar("AnyGraph", Graph, RowGraph)
+
 
 class Arcs(NamedTuple):
     """The edges of one graph as arcs sorted by tail, two per edge (see :mod:`bcfw.kernels.maxflow`).
@@ -44,6 +75,18 @@ class Arcs(NamedTuple):
 
 def read_graph(x: Any, where: str) -> Graph:
     """Check and convert ``x = (node_features, edges, edge_features)``; ``where`` names the example in errors."""
+    nodes, ends, edge_features = read_nodes_and_edges(x, where)
+    return Graph(nodes, ends, read_edge_features(edge_features, len(ends), where))
+
+
+def read_row_graph(x: Any, where: str, signed: bool = True) -> RowGraph:
+    """The same with edge features that may be sparse, None (a constant) or, if ``signed``, negative."""
+    nodes, ends, edge_features = read_nodes_and_edges(x, where)
+    return RowGraph(nodes, ends, read_edge_rows(edge_features, len(ends), where, signed))
+
+
+def read_nodes_and_edges(x: Any, where: str) -> tuple[Rows, np.ndarray, Any]:
+    """Rows of the nodes, (E, 2) edges, and the edge features as they were given."""
     if not isinstance(x, Sequence) or len(x) != 3:
         raise InputError(f"{where} must be a tuple (node_features, edges, edge_features)")
     features, edges, edge_features = x
@@ -51,8 +94,7 @@ def read_graph(x: Any, where: str) -> Graph:
     n_nodes = len(nodes.indptr) - 1
     if n_nodes == 0:
         raise InputError(f"{where} is a graph without nodes; leave it out")
-    ends = read_edges(edges, n_nodes, where)
-    return Graph(nodes, ends, read_edge_features(edge_features, len(ends), where))
+    return nodes, read_edges(edges, n_nodes, where), edge_features
 
 
 def node_matrix(features: Any, where: str) -> Any:
@@ -108,34 +150,50 @@ def read_edge_features(edge_features: Any, n_edges: int, where: str) -> np.ndarr
     return array
 
 
-def read_graphs(X: Any, owner: str) -> list[Graph]:
-    """All graphs, with one number of node features and, apart from graphs without edges, of edge features."""
+def read_edge_rows(edge_features: Any, n_edges: int, where: str, signed: bool) -> Rows:
+    """Rows of (E, G) finite numbers, dense or sparse; None is one feature that is always 1."""
+    if edge_features is None:
+        edge_features = np.ones((n_edges, 1))
+    matrix = edge_features if sp.issparse(edge_features) else real(edge_features, where, "edge_features")
+    if n_edges == 0 and 0 in matrix.shape:
+        matrix = np.zeros((0, matrix.shape[1] if matrix.ndim == 2 else 0))
+    if matrix.ndim != 2 or matrix.shape[0] != n_edges:
+        raise InputError(f"{where}: edge features must have shape ({n_edges}, G), got {matrix.shape}")
+    rows = matrix_rows(matrix, where, unit="edge")
+    for k in np.flatnonzero(rows.values < 0)[: 0 if signed else 1]:
+        e = int(np.searchsorted(rows.indptr, k, side="right")) - 1
+        raise InputError(f"{where}: edge {e} has {rows.values[k]:g} in feature {rows.indices[k]}; it must be >= 0")
+    return rows
+
+
+def read_graphs(X: Any, owner: str, read: Callable[[Any, str], AnyGraph]) -> list[AnyGraph]:
+    """All graphs, read one by one."""
     examples = read_list(X, "X", owner)
     if not examples:
         raise InputError(f"{owner}: X is empty; give at least one graph")
-    return [read_graph(x, f"{owner}: example {i}") for i, x in enumerate(examples)]
+    return [read(x, f"{owner}: example {i}") for i, x in enumerate(examples)]
 
 
-def edge_feature_count(graphs: Sequence[Graph]) -> int:
+def edge_feature_count(graphs: Sequence[Graph | RowGraph]) -> int:
     """G, from the first graph that tells it; 0 if none does."""
-    return next((count for graph in graphs if (count := graph.edge_values.shape[1])), 0)
+    return next((count for graph in graphs if (count := graph.n_edge_features)), 0)
 
 
-def check_sizes(graphs: Sequence[Graph], n_features: int, n_edge_features: int, owner: str) -> None:
+def check_sizes(graphs: Sequence[Graph | RowGraph], n_features: int, n_edge_features: int, owner: str) -> None:
     """Raise with the first graph that has another number of features; without edges the second number is free."""
     for i, graph in enumerate(graphs):
         if graph.nodes.n_features != n_features:
             raise InputError(f"{owner}: example {i} has {graph.nodes.n_features} node features, expected {n_features}")
-        if len(graph.edges) and graph.edge_values.shape[1] != n_edge_features:
+        if len(graph.edges) and graph.n_edge_features != n_edge_features:
             raise InputError(
-                f"{owner}: example {i} has {graph.edge_values.shape[1]} edge features, expected {n_edge_features}"
+                f"{owner}: example {i} has {graph.n_edge_features} edge features, expected {n_edge_features}"
             )
 
 
-def without_unlabelled(graph: Graph, labels: np.ndarray) -> Graph:
+def without_unlabelled(graph: AnyGraph, labels: np.ndarray) -> AnyGraph:
     """The graph without the edges that touch a node without label."""
     keep = (labels[graph.edges] != UNLABELLED).all(axis=1)
-    return graph if keep.all() else graph._replace(edges=graph.edges[keep], edge_values=graph.edge_values[keep])
+    return graph if keep.all() else graph.with_edges(np.flatnonzero(keep))  # type: ignore[return-value]
 
 
 def make_arcs(edges: np.ndarray, n_nodes: int) -> Arcs:
@@ -147,3 +205,48 @@ def make_arcs(edges: np.ndarray, n_nodes: int) -> Arcs:
     off = offsets(np.bincount(edges.ravel(), minlength=n_nodes)).astype(np.int32)
     head = edges[:, ::-1].T.ravel()[order]
     return Arcs(off, head.astype(np.int32), np.roll(place, n_edges)[order], (order % max(n_edges, 1)).astype(np.int32))
+
+
+class LinkLayout(NamedTuple):
+    """One graph as :mod:`bcfw.kernels.message_passing` sees it: edges that join the same nodes are one link.
+
+    Attributes
+    ----------
+    link : (E,) the link of an edge
+    flip : (E,) whether the edge was given from the later node to the earlier one
+    order, lo, hi, first, middle, arc : see :class:`bcfw.kernels.message_passing.Links`
+    forest : whether no links form a cycle; each node then has at most one link to earlier nodes
+    """
+
+    link: np.ndarray
+    flip: np.ndarray
+    order: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    first: np.ndarray
+    middle: np.ndarray
+    arc: np.ndarray
+    forest: bool
+
+
+def make_links(edges: np.ndarray, n_nodes: int) -> LinkLayout:
+    """Links of a graph; nodes keep their order, except those of a forest, whose order begins with the roots."""
+    pairs, link = np.unique(np.sort(edges, axis=1).astype(np.int64), axis=0, return_inverse=True)
+    n_links = len(pairs)
+    matrix = sp.csr_array((np.ones(n_links), (pairs[:, 0], pairs[:, 1])), shape=(n_nodes, n_nodes))
+    n_trees, tree = sp.csgraph.connected_components(matrix, directed=False)
+    forest = n_links == n_nodes - n_trees
+    order = np.arange(n_nodes)
+    if forest and n_links:
+        roots = np.unique(tree, return_index=True)[1]
+        found = [sp.csgraph.breadth_first_order(matrix, root, directed=False)[0] for root in roots]
+        order = np.concatenate(found).astype(np.int64)
+    rank = np.argsort(order)
+    swap = rank[pairs[:, 0]] > rank[pairs[:, 1]]
+    lo, hi = np.where(swap, pairs[:, 1], pairs[:, 0]), np.where(swap, pairs[:, 0], pairs[:, 1])
+    nodes = np.concatenate([hi, lo])  # of each node, links to earlier nodes come first
+    first = offsets(np.bincount(nodes, minlength=n_nodes))
+    middle = first[:-1] + np.bincount(hi, minlength=n_nodes)
+    arc = np.argsort(nodes, kind="stable") % max(n_links, 1)
+    flip = rank[edges[:, 0]] > rank[edges[:, 1]]
+    return LinkLayout(link.ravel(), flip, order, lo, hi, first, middle, arc, bool(forest))

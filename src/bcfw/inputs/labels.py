@@ -110,20 +110,21 @@ def check_row_lengths(rows: Any, owner: str) -> None:
             raise InputError(f"{owner}: example {i} has {len(row)} labels, example 0 has {len(rows[0])}")
 
 
-def node_labels(y: Any, n_labels: int, n_nodes: int | None, where: str) -> np.ndarray:
-    """(V,) int64 labels 0 .. n_labels - 1, or -1 for a node without one; ``n_nodes`` None leaves their number open."""
+def node_labels(y: Any, n_labels: int | None, n_nodes: int | None, where: str) -> np.ndarray:
+    """(V,) int64 labels 0 .. n_labels - 1, or -1 for a node without one; None leaves one of the numbers open."""
     try:
         array = np.asarray(y)
     except ValueError as error:
         raise InputError(f"{where} must have one label per node ({error})") from error
-    allowed = f"whole numbers 0 .. {n_labels - 1}, or -1 for a node without label"
+    most = (MOST_LABELS if n_labels is None else n_labels) - 1
+    allowed = f"whole numbers 0 .. {most}, or -1 for a node without label"
     if array.ndim != 1:
         raise InputError(f"{where} must have one label per node, got labels of shape {array.shape}")
     if array.dtype.kind not in "iufb":
         raise InputError(f"{where}: labels must be {allowed}, got {array.dtype}")
     if n_nodes not in (None, len(array)):
         raise InputError(f"{where} has {n_nodes} nodes and {len(array)} labels; they must match")
-    for p in np.flatnonzero(~np.isin(array, np.arange(UNLABELLED, n_labels)))[:1]:
+    for p in np.flatnonzero(~((array >= UNLABELLED) & (array <= most) & (array == np.floor(array))))[:1]:
         raise InputError(f"{where}: node {p} has label {array[p]}; labels must be {allowed}")
     return array.astype(np.int64)
 

@@ -31,6 +31,12 @@ class Rows:
     def n_rows(self) -> int:
         return len(self.indptr) - 1
 
+    def take(self, chosen: np.ndarray) -> Rows:
+        """Some of the rows, in the order of their numbers ``chosen``."""
+        shape = (self.n_rows, self.n_features)
+        some = sp.csr_array((self.values, self.indices.astype(np.int64), self.indptr), shape=shape)[chosen]
+        return Rows(some.indptr, some.indices, some.data, self.n_features)
+
     def check_width(self, n_features: int | None, owner: str) -> None:
         """Raise unless the rows have as many features as a model is bound to."""
         if self.n_features != n_features:
@@ -65,9 +71,9 @@ def matrix_rows(X: Any, owner: str, unit: str = "example") -> Rows:
 
 def dense_rows(matrix: np.ndarray) -> Rows:
     """Rows of a dense (N, F) matrix of numbers."""
-    where = np.nonzero(matrix)
-    counts = np.bincount(where[0], minlength=len(matrix))
-    return Rows(offsets(counts), where[1], matrix[where], matrix.shape[1])
+    given = matrix != 0.0
+    indices = np.broadcast_to(np.arange(matrix.shape[1]), matrix.shape)
+    return Rows(offsets(np.count_nonzero(given, axis=1)), indices[given], matrix[given], matrix.shape[1])
 
 
 def check_finite(rows: Rows, name: Callable[[int], str]) -> None:

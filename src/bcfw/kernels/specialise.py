@@ -36,9 +36,9 @@ def not_inlined(template: F) -> F:
     return template
 
 
-def variant(template: F, **functions: Callable[..., Any]) -> F:
-    """A copy of a template that finds other functions under some of its global names: they are compiled into it."""
-    scope = {**template.__globals__, **functions}
+def variant(template: F, **bindings: Any) -> F:
+    """A copy of a template that finds other functions or constants under some of its global names."""
+    scope = {**template.__globals__, **bindings}
     return _function_like(template, scope, template.__module__)
 
 
@@ -187,7 +187,10 @@ class KernelSet:
         elif tools is not None:
             options |= tools.inner_options(self.allocates, function.__code__ not in _NOT_INLINED, recursive)
         decorate: Any = numba.njit(**options)
-        return decorate(function)
+        dispatcher = decorate(function)
+        if tools is not None and not from_python:
+            tools.ignore_literals(dispatcher)
+        return dispatcher
 
 
 _STANDALONE = KernelSet({})

@@ -9,6 +9,8 @@ from bcfw.models.matching import Matching
 from bcfw.models.model import Model
 from bcfw.models.multiclass import Multiclass
 from bcfw.models.multilabel import Multilabel
+from bcfw.models.pairwise_graph import PairwiseGraph
+from bcfw.models.potts_graph import PottsGraph
 
 #: Every built-in model; common tests run over it.
 MODELS = {
@@ -17,6 +19,8 @@ MODELS = {
     "matching": Matching,
     "multilabel": Multilabel,
     "binary_graph": BinaryGraph,
+    "pairwise_graph": PairwiseGraph,
+    "potts_graph": PottsGraph,
 }
 
 __all__ = ["MODELS", "CompiledModel", "KernelModel", "Model", "check_model"]

@@ -27,6 +27,7 @@ from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import binary_graph as binary_graph_kernels
 from bcfw.models.kernels.binary_graph import GraphData, GraphWork, number_columns
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_AT_ONCE
+from bcfw.models.label_graph import balance
 from bcfw.models.part_vectors import part_scratch
 from bcfw.options import Flag
 from bcfw.passes.contract import kernel_set
@@ -87,7 +88,7 @@ class BinaryGraph(KernelModel):
         """The graphs, and the labels of their nodes or None without y."""
         if y is not None:
             check_same_length(X, y, "BinaryGraph")
-        graphs = read_graphs(X, "BinaryGraph")
+        graphs = read_graphs(X, "BinaryGraph", read_graph)
         if y is None:
             return graphs, None
         sizes = [graph.n_nodes for graph in graphs]
@@ -101,7 +102,7 @@ class BinaryGraph(KernelModel):
         bound = copy.copy(self)
         bound.cost = cost_matrix(self.cost, 2, "BinaryGraph")
         if self.class_balance:
-            bound.cost = balance(labels, sample_weight)[:, None] * bound.cost
+            bound.cost = balance(labels, 2, "BinaryGraph", sample_weight)[:, None] * bound.cost
             bound.class_balance = False  # it is in the costs now
         bound.n_features = graphs[0].nodes.n_features
         bound.n_edge_features = edge_feature_count(graphs)
@@ -166,6 +167,10 @@ class BinaryGraph(KernelModel):
         out = np.zeros(len(data.y))
         self.kernels.entry(binary_graph_kernels.margins_pass)(tuple(data), tuple(self.make_work(data)), weights, out)
         return [out[a:b] for a, b in itertools.pairwise(data.y_off)]
+
+    def edge_weights(self, w: np.ndarray) -> np.ndarray:
+        """(G,) weights of unequal labels, >= 0."""
+        return w[2 * int(self.n_features or 0) :]
 
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y), (dim,); nodes with label -1 and their edges are left out."""
@@ -241,12 +246,3 @@ class BinaryGraph(KernelModel):
                 f"<w_edge, f_e> = {strength[e]:.6g}; minimum cuts need edge weights >= 0 (see bounds())"
             )
         return weights
-
-
-def balance(labels: list[np.ndarray], sample_weight: Any = None) -> np.ndarray:
-    """(2,) weights ``N / (2 N_k)`` of the labels, from the (weighted) numbers N_k of nodes that have them."""
-    weight = np.repeat(np.ones(len(labels)) if sample_weight is None else sample_weight, [len(one) for one in labels])
-    counts = np.bincount(np.concatenate(labels) + 1, weights=weight, minlength=3)[1:]
-    for k in np.flatnonzero(counts == 0)[:1]:
-        raise InputError(f"BinaryGraph: class_balance needs nodes of both labels, but no node has label {k}")
-    return counts.sum() / (2.0 * counts)

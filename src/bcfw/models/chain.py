@@ -150,10 +150,11 @@ class Chain(FeatureRows, KernelModel):
             theta=np.zeros((T, K)),
             best=np.zeros((T, K)),
             y=np.zeros(T, np.int64),
-            size=np.zeros(1, np.int64),
+            size=np.zeros(2, np.int64),
             row=np.zeros(most, np.int32),
             label=np.zeros(most, np.int32),
             d=np.zeros(most),
+            mass=np.zeros(most),
             slot=np.full((T + K, K), -1, np.int32),
             stamp=np.zeros((T, K), np.int64),
             tick=np.zeros(1, np.int64),
@@ -170,26 +171,28 @@ class Chain(FeatureRows, KernelModel):
         position = np.arange(len(data.y)) - data.y_off[block]
         inner = np.flatnonzero(block[1:] == block[:-1])
         pairs, times = np.unique((block[inner] * K + data.y[inner]) * K + data.y[inner + 1], return_counts=True)
-        owner = np.concatenate([block, pairs // K**2])
-        row = np.concatenate([position, lengths[pairs // K**2] + pairs // K % K])
-        label = np.concatenate([data.y, pairs % K])
-        mass = np.concatenate([np.ones(len(data.y)), times])
-        count = np.bincount(owner, minlength=n)
-        return place_lists(count, 2 * count, owner, row, label, mass)
+        positions = Parts(block, position, data.y, np.ones(len(data.y)))
+        return place_lists(n, positions, Parts(pairs // K**2, pairs // K % K, pairs % K, times))
 
     def enlarge_mu(self, mu: tuple[Any, ...]) -> ChainAverage:
         """A pool twice as long with the same lists."""
         average = ChainAverage(*mu)
-        row, label, mass = (np.concatenate([pool, np.zeros_like(pool)]) for pool in average[:3])
-        return average._replace(row=row, label=label, mass=mass)
+        part, mass = (np.concatenate([pool, np.zeros_like(pool)]) for pool in (average.part, average.mass))
+        return average._replace(part=part, mass=mass)
 
     def export_mu(self, data: ChainData, mu: tuple[Any, ...]) -> list[np.ndarray]:
-        """Lengths of the lists, the lists one after the other, and the lengths of the sequences."""
+        """Numbers of parts, rows, labels and mass of the parts one after the other, and the lengths of the sequences.
+
+        Transitions from label a have row T + a, where T is the length of their sequence.
+        """
         average = ChainAverage(*mu)
-        inside = np.arange(average.size.sum()) - np.repeat(offsets(average.size)[:-1], average.size)
-        where = np.repeat(average.start, average.size) + inside
+        owner = np.repeat(np.arange(len(average.size)), average.size)
+        inside = np.arange(len(owner)) - offsets(average.size)[owner]
+        where = average.start[owner] + inside
         lengths = np.diff(data.y_off)
-        return [average.size.copy(), average.row[where], average.label[where], average.mass[where], lengths]
+        row = (average.part[where] >> 32) + np.where(inside < average.positions[owner], 0, lengths[owner])
+        label = average.part[where] & 0xFFFFFFFF
+        return [average.size.copy(), row.astype(np.int32), label.astype(np.int32), average.mass[where], lengths]
 
     def import_mu(self, data: ChainData, arrays: list[np.ndarray]) -> ChainAverage:
         count, row, label, mass, lengths = arrays
@@ -204,7 +207,9 @@ class Chain(FeatureRows, KernelModel):
         parts = (offsets(lengths + K)[owner] + row) * K + label
         if len(np.unique(parts)) < total:
             raise InputError("Chain: mu_1 and mu_2, rows and labels of parts, hold one twice")
-        return place_lists(count, 2 * count, owner, row, label, mass)
+        at = row < lengths[owner]
+        positions = Parts(owner[at], row[at], label[at], mass[at])
+        return place_lists(len(count), positions, Parts(owner[~at], (row - lengths[owner])[~at], label[~at], mass[~at]))
 
     def marginals(self, data: ChainData, mu: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
         """(N, K) averaged labels of all positions and (n, K, K) averaged transition counts."""
@@ -245,22 +250,23 @@ class Chain(FeatureRows, KernelModel):
         return integer_labels(sequence_labels(y, length, where), self.n_labels, lambda position: where)
 
 
-def place_lists(
-    count: np.ndarray, room: np.ndarray, owner: np.ndarray, row: np.ndarray, label: np.ndarray, mass: np.ndarray
-) -> ChainAverage:
-    """A pool with every block's list in its room, and as much again to grow into."""
-    start = offsets(room)[:-1]
-    order = np.argsort(owner, kind="stable")
-    where = np.repeat(start - offsets(count)[:-1], count) + np.arange(len(owner))
-    total = int(room.sum())
-    average = ChainAverage(
-        row=np.zeros(2 * total, np.int32),
-        label=np.zeros(2 * total, np.int32),
-        mass=np.zeros(2 * total),
-        start=start.copy(),
-        size=count.astype(np.int64),
-        room=room.astype(np.int64),
-        tail=np.array([total]),
-    )
-    average.row[where], average.label[where], average.mass[where] = row[order], label[order], mass[order]
-    return average
+class Parts(NamedTuple):
+    """Some parts of one kind, sorted by the blocks that own them: four arrays of one length."""
+
+    owner: np.ndarray
+    row: np.ndarray
+    label: np.ndarray
+    mass: np.ndarray
+
+
+def place_lists(n: int, positions: Parts, transitions: Parts) -> ChainAverage:
+    """A pool with every block's list in twice the room that it needs, and as much again to grow into."""
+    n_positions, n_transitions = (np.bincount(one.owner, minlength=n) for one in (positions, transitions))
+    size = n_positions + n_transitions
+    start, total = offsets(2 * size)[:-1], 2 * int(size.sum())
+    part, mass = np.zeros(2 * total, np.int64), np.zeros(2 * total)
+    for one, count, first in ((positions, n_positions, start), (transitions, n_transitions, start + n_positions)):
+        where = first[one.owner] + np.arange(len(one.owner)) - offsets(count)[one.owner]
+        part[where] = one.row.astype(np.int64) << 32 | one.label
+        mass[where] = one.mass
+    return ChainAverage(part, mass, start.copy(), size, n_positions, 2 * size, tail=np.array([total]))

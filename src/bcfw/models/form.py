@@ -15,6 +15,7 @@ OFFERS = {
     "upper bound": "a bound on the values of all outputs (upper_bound, or the kernel decode_bound)",
     "part space": "block averages of parts, which mean the same for other inputs of the same sizes",
     "feature rows": "features in rows, whose sizes it knows and can change (bcfw.models.feature_rows)",
+    "block solves": "the best average of a block with all others fixed, in closed form (kernels solve_parts, ...)",
     "operation count": "the operations of its oracle, counted (oracle_operations)",
 }
 

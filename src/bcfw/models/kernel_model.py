@@ -31,11 +31,15 @@ class KernelModel(IntegerLabelings, Model):
     - ``label_limits``, the smallest and the largest label: saved states are checked by it;
     - ``in_part_space = True``, if averaged parts of one set of inputs are averages for any other of the same sizes:
       warm starts may then change the features;
-    - ``oracle_operations``, if they can be counted.
+    - ``oracle_operations``, if they can be counted;
+    - ``solves_blocks = True``, if it has the kernels of exact block solves, and all blocks have the same parts.
     """
 
     #: Whether block averages mean the same for other inputs.
     in_part_space: bool = False
+
+    #: Whether the best average of a block, with all others fixed, has a closed form.
+    solves_blocks: Any = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -120,7 +124,9 @@ class KernelForm(UserForm):
 
     @property
     def offers(self) -> frozenset[str]:
-        return super().offers | ({"feature rows"} if isinstance(self.model, FeatureRows) else set())
+        rows = {"feature rows"} if isinstance(self.model, FeatureRows) else set()
+        solves = {"block solves"} if self.model.solves_blocks and self.kernels.bindings.get("EXACT", True) else set()
+        return super().offers | rows | solves
 
     make_work = _of_the_class("make_work")
     make_labelings = _of_the_class("make_labelings")

@@ -19,7 +19,7 @@ Sparse = tuple[np.ndarray, np.ndarray]
 
 def refuse_complex(values: Any) -> None:
     """Conversion to float would drop the imaginary part."""
-    if np.iscomplexobj(values):
+    if values.dtype.kind == "c" if isinstance(values, np.ndarray) else np.iscomplexobj(values):
         raise ValueError("they are complex; only real features are supported")
 
 
@@ -138,19 +138,26 @@ class SparseVectors:
             refuse_complex(features)
             features = sp.csr_array(np.asarray(features, dtype=np.float64).reshape(1, -1))
         shape = features.shape
-        if max(shape) != self.dim or (len(shape) == 2 and 1 not in shape):
-            raise ValueError(f"features of shape {shape}, expected {self.dim} numbers in a row or a column")
-        if features.format == ("csr" if len(shape) == 1 or shape[0] == 1 else "csc"):
+        if shape == (1, self.dim) and features.format == "csr":  # the usual one
             index, value = features.indices, features.data
         else:
-            entries = features.tocoo()
-            index, value = entries.coords[int(np.argmax(shape))], entries.data
+            index, value = self._entries(features)
         refuse_complex(value)
         out_index, out_value = np.empty(len(index), np.int64), np.empty(len(index))
         if self._read(index, value, out_index, out_value):
             return out_index, out_value
         out_index, where = np.unique(out_index, return_inverse=True)
         return out_index, np.bincount(where, weights=out_value, minlength=len(out_index))
+
+    def _entries(self, features: Any) -> Sparse:
+        """Indices and values of a row, a column or a 1-D array in any sparse format."""
+        shape = features.shape
+        if max(shape) != self.dim or (len(shape) == 2 and 1 not in shape):
+            raise ValueError(f"features of shape {shape}, expected {self.dim} numbers in a row or a column")
+        if features.format == ("csr" if len(shape) == 1 or shape[0] == 1 else "csc"):
+            return features.indices, features.data
+        entries = features.tocoo()
+        return entries.coords[int(np.argmax(shape))], entries.data
 
     def list_places(self, a: Sparse, out: np.ndarray) -> int:
         """Write the places of the entries to ``out``, if they fit, and return how many there are, else -1."""

@@ -53,6 +53,8 @@ def loss_between(model: Any, y_true: Any, y: Any) -> float:
 
 def real_loss(given: Any) -> float:
     """A loss as a number; conversion would drop an imaginary part."""
+    if type(given) is float:
+        return given
     if np.iscomplexobj(given):
         raise TypeError("the loss is complex; it must be a real number")
     return float(given)

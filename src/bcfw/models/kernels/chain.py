@@ -1,9 +1,9 @@
 """Kernels of linear-chain models: scores, Viterbi, and directions in part space.
 
-Parts of a chain with T positions and K labels form a matrix with T + K rows and K columns: row t < T says which label
-position t has; row T + a counts the transitions from label a. (Counts are aggregated over positions because transition
+A chain with T positions and K labels has two kinds of parts: label k at position t, row t of a (T, K) matrix, and the
+transition from label a to label b, row a of a (K, K) one. (Transitions are counted over all positions because their
 weights do not depend on the position.) An average of labelings uses few of these parts, so a block keeps a list of
-(row, label, mass) in a common pool; a list that outgrows its room moves to the end of the pool.
+parts and their mass in a common pool, positions first; a list that outgrows its room moves to the end of the pool.
 
 Weights are ``[U (F, K), first (K), last (K), trans (K, K)]``; rows of U are contiguous so that a sparse position adds
 whole rows.
@@ -55,16 +55,17 @@ class ChainAverage(NamedTuple):
 
     Attributes
     ----------
-    row, label, mass : the pool, three arrays of one length
+    part, mass : the pool, two arrays of one length; a part is ``row << 32 | label``, one number to read instead of two
     start, size, room : (n,) where block i's list begins, how long it is, and how long it may become
+    positions : (n,) how many of its parts are labels of positions; transitions follow
     tail : (1,) end of the used part of the pool
     """
 
-    row: np.ndarray
-    label: np.ndarray
+    part: np.ndarray
     mass: np.ndarray
     start: np.ndarray
     size: np.ndarray
+    positions: np.ndarray
     room: np.ndarray
     tail: np.ndarray
 
@@ -76,9 +77,10 @@ class ChainWork(NamedTuple):
     ----------
     theta, best : (T, K) scores; best score of a prefix that ends in a label
     y : (T,) the current labeling
-    size : (1,) number of entries of the current direction
-    row, label, d : its entries, in the order of the block's list, new parts last
-    slot : (T + K, K) entry of a part, -1 for none
+    size : (2,) number of the current direction's entries, for positions and for transitions
+    row, label, d : its entries, in the order of the block's list, new parts last; transitions begin at entry T K
+    mass : of the entries' parts in the average from which the direction starts
+    slot : (T + K, K) entry of a part, -1 for none; transitions begin at row T
     stamp, tick : (T, K) and (1,) in which round a score was computed, and the current round
     head, next : (K,) and per entry: chains of entries with the same label, -1 at the end
     features : (F K,) for the norms of long sequences; empty without them
@@ -91,12 +93,17 @@ class ChainWork(NamedTuple):
     row: np.ndarray
     label: np.ndarray
     d: np.ndarray
+    mass: np.ndarray
     slot: np.ndarray
     stamp: np.ndarray
     tick: np.ndarray
     head: np.ndarray
     next: np.ndarray
     features: np.ndarray
+
+
+#: The two kinds of parts.
+POSITION, TRANSITION = range(2)
 
 
 def transition_offset(data):
@@ -202,10 +209,8 @@ def score_labeling(data, i, y, w, work):
 
 def direction_scores(data, i, w, work):
     """Theta at the direction's labels of positions."""
-    T = data.y_off[i + 1] - data.y_off[i]
-    for e in range(work.size[0]):
-        if work.row[e] < T:
-            score_part(data, i, work.row[e], work.label[e], w, work)
+    for e in range(work.size[POSITION]):
+        score_part(data, i, work.row[e], work.label[e], w, work)
 
 
 def score_part(data, i, t, k, w, work):
@@ -259,86 +264,110 @@ def difference(data, i, slot, other, labelings, work):
     start_direction(data, i, work)
     for t in range(T):
         if y[t] != z[t]:
-            add_part(t, y[t], 1.0, work)
-            add_part(t, z[t], -1.0, work)
+            add_part(POSITION, t, y[t], 1.0, work)
+            add_part(POSITION, t, z[t], -1.0, work)
         if t > 0 and (y[t] != z[t] or y[t - 1] != z[t - 1]):
-            add_part(T + y[t - 1], y[t], 1.0, work)
-            add_part(T + z[t - 1], z[t], -1.0, work)
+            add_part(TRANSITION, y[t - 1], y[t], 1.0, work)
+            add_part(TRANSITION, z[t - 1], z[t], -1.0, work)
     end_direction(data, i, work)
 
 
+def first_entry(kind, work):
+    """Where the direction's entries of a kind begin."""
+    return kind * work.theta.shape[0] * work.theta.shape[1]
+
+
 def start_direction(data, i, work):
-    """``d = 0``: an empty list."""
-    work.size[0] = 0
+    """``d = 0``: empty lists."""
+    work.size[POSITION] = 0
+    work.size[TRANSITION] = 0
 
 
 def add_average(data, i, s, mu, work):
     """``d = s mu_i``: the average's parts are distinct and come first, so each is a new entry."""
     average = ChainAverage(*mu)
     start = average.start[i]
-    for e in range(average.size[i]):
-        row, label = average.row[start + e], average.label[start + e]
+    middle = start + average.positions[i]
+    read_entries(average, start, middle, POSITION, s, work)
+    read_entries(average, middle, start + average.size[i], TRANSITION, s, work)
+
+
+def read_entries(average, begin, end, kind, s, work):
+    """Make the parts of one kind in a piece of the pool the entries of the direction, with s times their mass."""
+    first = first_entry(kind, work)
+    row_of_slot = kind * work.theta.shape[0]
+    for m in range(end - begin):
+        e = first + m
+        row = average.part[begin + m] >> 32
+        label = average.part[begin + m] & 0xFFFFFFFF
         work.row[e] = row
         work.label[e] = label
-        work.d[e] = s * average.mass[start + e]
-        work.slot[row, label] = e
-    work.size[0] = average.size[i]
+        work.mass[e] = average.mass[begin + m]
+        work.d[e] = s * average.mass[begin + m]
+        work.slot[row_of_slot + row, label] = e
+    work.size[kind] = end - begin
 
 
 def add_parts(data, i, s, y, work):
     """``d += s z(y)``: every position's label and every transition."""
-    T = y.shape[0]
-    add_part(0, y[0], s, work)
-    for t in range(1, T):
-        add_part(t, y[t], s, work)
-        add_part(T + y[t - 1], y[t], s, work)
+    add_part(POSITION, 0, y[0], s, work)
+    for t in range(1, y.shape[0]):
+        add_part(POSITION, t, y[t], s, work)
+        add_part(TRANSITION, y[t - 1], y[t], s, work)
 
 
-def add_part(row, label, s, work):
+def add_part(kind, row, label, s, work):
     """Add s to the direction at one part."""
-    e = work.slot[row, label]
+    row_of_slot = kind * work.theta.shape[0] + row
+    e = work.slot[row_of_slot, label]
     if e < 0:
-        e = work.size[0]
-        work.size[0] = e + 1
+        e = first_entry(kind, work) + work.size[kind]
+        work.size[kind] += 1
         work.row[e] = row
         work.label[e] = label
+        work.mass[e] = 0.0
         work.d[e] = 0.0
-        work.slot[row, label] = e
+        work.slot[row_of_slot, label] = e
     work.d[e] += s
 
 
 def end_direction(data, i, work):
     """Forget which entry a part has."""
-    for e in range(work.size[0]):
-        work.slot[work.row[e], work.label[e]] = -1
+    for kind in range(2):
+        first = first_entry(kind, work)
+        row_of_slot = kind * work.theta.shape[0]
+        for e in range(first, first + work.size[kind]):
+            work.slot[row_of_slot + work.row[e], work.label[e]] = -1
 
 
 def slope(data, i, w, work):
     """``theta'd``; the score of a transition is its weight."""
-    T = data.y_off[i + 1] - data.y_off[i]
     trans = w[transition_offset(data) :]
     total = 0.0
-    for e in range(work.size[0]):
-        row, label = work.row[e], work.label[e]
-        if row < T:
-            total += work.d[e] * work.theta[row, label]
-        else:
-            total += work.d[e] * trans[(row - T) * data.n_labels + label]
+    for e in range(work.size[POSITION]):
+        total += work.d[e] * work.theta[work.row[e], work.label[e]]
+    first = first_entry(TRANSITION, work)
+    for e in range(first, first + work.size[TRANSITION]):
+        total += work.d[e] * trans[work.row[e] * data.n_labels + work.label[e]]
     return total
 
 
 def sqnorm(data, i, work):
-    """``|B_i d|^2``: U's share, then those of the transitions and of the biases of the ends."""
+    """``|B_i d|^2``: U's share, then those of the biases of the ends and of the transitions."""
     T = data.y_off[i + 1] - data.y_off[i]
     if data.gram_off[i + 1] > data.gram_off[i]:
         total = unary_sqnorm_by_gram(data, i, T, work)
     else:
         total = unary_sqnorm_by_scratch(data, i, T, work)
-    for e in range(work.size[0]):
-        times = 1  # how many weights besides U the part touches: its transition, or the biases of the ends
-        if work.row[e] < T:
-            times = data.ends * (int(work.row[e] == 0) + int(work.row[e] == T - 1))
-        total += times * work.d[e] * work.d[e]
+    if data.ends == 1:
+        for e in range(work.size[POSITION]):
+            if work.row[e] == 0:
+                total += work.d[e] * work.d[e]
+            if work.row[e] == T - 1:
+                total += work.d[e] * work.d[e]
+    first = first_entry(TRANSITION, work)
+    for e in range(first, first + work.size[TRANSITION]):
+        total += work.d[e] * work.d[e]
     return total
 
 
@@ -346,9 +375,9 @@ def unary_sqnorm_by_gram(data, i, T, work):
     """``sum_k sum_{t, s} d[t, k] d[s, k] x_t'x_s``; entries of one label are chained."""
     gram = data.gram[data.gram_off[i] : data.gram_off[i + 1]]
     total = 0.0
-    for e in range(work.size[0]):
+    for e in range(work.size[POSITION]):
         t, k, d = work.row[e], work.label[e], work.d[e]
-        if t >= T or d == 0.0:
+        if d == 0.0:
             continue
         inner = 0.0
         f = work.head[k]
@@ -358,7 +387,7 @@ def unary_sqnorm_by_gram(data, i, T, work):
         total += d * (2.0 * inner + gram[t * T + t] * d)
         work.next[e] = work.head[k]
         work.head[k] = e
-    for e in range(work.size[0]):
+    for e in range(work.size[POSITION]):
         work.head[work.label[e]] = -1
     return max(total, 0.0)
 
@@ -367,11 +396,11 @@ def unary_sqnorm_by_scratch(data, i, T, work):
     """Accumulate ``sum_t x_t d_t'`` in the scratch matrix, add up its squares, and clear what was touched."""
     K = data.n_labels
     start = data.y_off[i]
-    add_outer(data, start, T, 1.0, work, work.features)
+    add_outer(data, start, 1.0, work, work.features)
     total = 0.0
-    for e in range(work.size[0]):
+    for e in range(work.size[POSITION]):
         t, k = work.row[e], work.label[e]
-        if t >= T or work.d[e] == 0.0:
+        if work.d[e] == 0.0:
             continue
         for j in range(data.indptr[start + t], data.indptr[start + t + 1]):
             value = work.features[data.indices[j] * K + k]
@@ -383,16 +412,16 @@ def unary_sqnorm_by_scratch(data, i, T, work):
 def reserve(data, i, mu, work):
     """Give block i's list room for the direction's new parts; False when the pool is used up."""
     average = ChainAverage(*mu)
-    if work.size[0] <= average.room[i]:
+    needed = work.size[POSITION] + work.size[TRANSITION]
+    if needed <= average.room[i]:
         return True
-    room = max(work.size[0], 2 * average.room[i])
+    room = max(needed, 2 * average.room[i])
     start = average.tail[0]
     if start + room > average.mass.shape[0]:
         return False
     old = average.start[i]
     for e in range(average.size[i]):
-        average.row[start + e] = average.row[old + e]
-        average.label[start + e] = average.label[old + e]
+        average.part[start + e] = average.part[old + e]
         average.mass[start + e] = average.mass[old + e]
     average.start[i] = start
     average.room[i] = room
@@ -404,18 +433,23 @@ def advance(data, i, gamma, work, mu):
     """``mu_i += gamma d``; entries whose mass is gone leave the list."""
     average = ChainAverage(*mu)
     start = average.start[i]
-    count = average.size[i]
-    kept = 0
-    for e in range(work.size[0]):
-        mass = gamma * work.d[e]
-        if e < count:
-            mass += average.mass[start + e]
+    middle = write_entries(gamma, POSITION, work, start, average)
+    end = write_entries(gamma, TRANSITION, work, middle, average)
+    average.positions[i] = middle - start
+    average.size[i] = end - start
+
+
+def write_entries(gamma, kind, work, begin, average):
+    """Write the entries of one kind, moved by gamma, into the pool from ``begin`` on; returns where they end."""
+    first = first_entry(kind, work)
+    end = begin
+    for e in range(first, first + work.size[kind]):
+        mass = work.mass[e] + gamma * work.d[e]
         if mass > 0.0:
-            average.row[start + kept] = work.row[e]
-            average.label[start + kept] = work.label[e]
-            average.mass[start + kept] = mass
-            kept += 1
-    average.size[i] = kept
+            average.part[end] = np.int64(work.row[e]) << 32 | work.label[e]
+            average.mass[end] = mass
+            end += 1
+    return end
 
 
 def apply(data, i, s, work, w):
@@ -423,28 +457,26 @@ def apply(data, i, s, work, w):
     K = data.n_labels
     F = data.n_features
     start = data.y_off[i]
-    T = data.y_off[i + 1] - start
-    add_outer(data, start, T, s, work, w)
-    ends = w[F * K :]
+    add_outer(data, start, s, work, w)
+    if data.ends == 1:
+        last = data.y_off[i + 1] - start - 1
+        for e in range(work.size[POSITION]):
+            if work.row[e] == 0:
+                w[F * K + work.label[e]] += s * work.d[e]
+            if work.row[e] == last:
+                w[F * K + K + work.label[e]] += s * work.d[e]
     trans = w[transition_offset(data) :]
-    for e in range(work.size[0]):
-        row, label = work.row[e], work.label[e]
-        change = s * work.d[e]
-        if row >= T:
-            trans[(row - T) * K + label] += change
-        elif data.ends == 1:
-            if row == 0:
-                ends[label] += change
-            if row == T - 1:
-                ends[K + label] += change
+    first = first_entry(TRANSITION, work)
+    for e in range(first, first + work.size[TRANSITION]):
+        trans[work.row[e] * K + work.label[e]] += s * work.d[e]
 
 
-def add_outer(data, start, T, s, work, out):
+def add_outer(data, start, s, work, out):
     """``out += s sum_t x_t d_t'``, a flat (F, K) matrix."""
     K = data.n_labels
-    for e in range(work.size[0]):
+    for e in range(work.size[POSITION]):
         t, k, change = work.row[e], work.label[e], s * work.d[e]
-        if t < T and change != 0.0:
+        if change != 0.0:
             column = out[k:]
             indices = data.indices[data.indptr[start + t] : data.indptr[start + t + 1]]
             values = data.values[data.indptr[start + t] : data.indptr[start + t + 1]]
@@ -457,21 +489,21 @@ def touched(data, i, work, out):
     K, F = data.n_labels, data.n_features
     start = data.y_off[i]
     T = data.y_off[i + 1] - start
-    listed = 0
-    for e in range(work.size[0]):
+    if work.size[TRANSITION] > out.shape[0]:
+        return -1
+    first = first_entry(TRANSITION, work)
+    for e in range(work.size[TRANSITION]):
+        out[e] = transition_offset(data) + work.row[first + e] * K + work.label[first + e]
+    listed = work.size[TRANSITION]
+    for e in range(work.size[POSITION]):
         row, label = work.row[e], work.label[e]
-        first = last = data.indptr[start]
-        if row < T:
-            first, last = data.indptr[start + row], data.indptr[start + row + 1]
-        if listed + last - first + 2 > out.shape[0]:
+        begin, end = data.indptr[start + row], data.indptr[start + row + 1]
+        if listed + end - begin + 2 > out.shape[0]:
             return -1
-        for j in range(first, last):
+        for j in range(begin, end):
             out[listed] = data.indices[j] * K + label
             listed += 1
-        if row >= T:
-            out[listed] = transition_offset(data) + (row - T) * K + label
-            listed += 1
-        elif data.ends == 1:
+        if data.ends == 1:
             if row == 0:
                 out[listed] = F * K + label
                 listed += 1

@@ -23,3 +23,13 @@ def write_costs(data, truth, scale, out):
     cost = data.cost[truth]
     for k in range(out.shape[0]):
         out[k] = scale * cost[k]
+
+
+def largest_cost(data, truth):
+    """What the worst label costs in place of the truth."""
+    if data.cost.shape[0] == 0:
+        return 1.0
+    largest = 0.0
+    for k in range(data.cost.shape[1]):
+        largest = max(largest, data.cost[truth, k])
+    return largest

@@ -40,6 +40,21 @@ def column_product(data, row, k, w):
     return total
 
 
+def column_pair_product(data, row, k, l, w):
+    """``x_row'U[:, k]`` and ``x_row'U[:, l]``."""
+    K = data.n_labels
+    first, second = w[k:], w[l:]
+    indices = data.indices[data.indptr[row] : data.indptr[row + 1]]
+    values = data.values[data.indptr[row] : data.indptr[row + 1]]
+    a = 0.0
+    b = 0.0
+    for j in range(indices.shape[0]):
+        start = indices[j] * K
+        a += values[j] * first[start]
+        b += values[j] * second[start]
+    return a, b
+
+
 def add_row_outer(data, row, s, count, work, few, w):
     """``U += s x_row d'``: up to ``few`` moved labels one by one, more as whole rows of U, which vectorises.
 

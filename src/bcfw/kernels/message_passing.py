@@ -1,0 +1,326 @@
+"""Labels of the nodes of a graph with any scores of pairs: sequential tree-reweighted message passing (TRW-S).
+
+To maximise is ``sum_p theta_p(y_p) + sum_l T_l(y_lo, y_hi)`` over labels 0 .. K - 1 of the nodes. Nodes have an order;
+a *link* l joins a node lo with a later node hi. Messages ``up_l`` (to hi) and ``down_l`` (to lo) move scores between
+nodes and links without changing the sum:
+
+    h_p = theta_p + all messages to p,      R_l(a, b) = T_l(a, b) - down_l(a) - up_l(b).
+
+Node p lies on ``n_p = max(links to earlier nodes, links to later nodes)`` chains that rise in the order, each of which
+has the share ``h_p / n_p``. A forward sweep sets, for the links from p to later nodes,
+
+    m(b) = max_a h_p(a) / n_p - down_l(a) + T_l(a, b),      delta_l = max_b m(b),      up_l = m - delta_l,
+
+after which all of a chain before hi is worth delta_l, whatever the label of hi. So the chains together are worth
+
+    bound = sum_l delta_l + sum_p (1 - ahead_p / n_p) max_a h_p(a)  >=  the maximum,
+
+where ahead_p counts the links of p that the sweep still goes along, and no sweep makes the bound larger (V. Kolmogorov,
+Convergent tree-reweighted message passing for energy minimization, PAMI 2006). A backward sweep is the mirror image. On
+the way each node takes the label that is best given the labels behind it and the messages ahead.
+
+On a forest, in an order in which each node has at most one link to earlier nodes, one backward sweep that passes on
+whole h_p is max-sum dynamic programming: its bound is the maximum, and labels taken from the roots on are optimal.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bcfw.kernels.specialise import not_inlined
+
+#: Relative difference of bound and value at which a labeling counts as optimal.
+TIGHT = 1e-9
+
+#: An iteration that takes less than this share off the difference between bound and value is idle.
+IDLE_SHARE = 0.01
+
+#: Rounds of :func:`improve`, each of which changes a label or is the last.
+MOST_ROUNDS = 50
+
+#: Places in ``found``: value of the best labeling, the least upper bound, iterations done.
+VALUE, BOUND, DONE = range(3)
+
+
+class Links(NamedTuple):
+    """One graph with V nodes and L links.
+
+    Attributes
+    ----------
+    order : (V,) the nodes, in their order
+    lo, hi : (L,) the two nodes of a link, the earlier one first
+    first, middle : (V + 1,) and (V,) where a node's links begin in ``arc``, and where those to later nodes begin
+    arc : (2 L,) links, sorted by nodes; of each node first those to earlier nodes
+    """
+
+    order: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    first: np.ndarray
+    middle: np.ndarray
+    arc: np.ndarray
+
+
+class Scores(NamedTuple):
+    """Scores of nodes and links, messages, and labelings; for V nodes and L links or more.
+
+    Attributes
+    ----------
+    theta : (V K,) scores of the nodes, one row of K after the other
+    T, S : (L, K, K) scores of the links, ``S[l, b, a] = T[l, a, b]`` for label a at lo and b at hi
+    up, down : (L, K) messages to hi and to lo
+    spare_up, spare_down : (L, K) messages of max-product
+    h, base : (K,) scratch
+    y, trial, rounded : (V,) the best labeling found, the latest one, and scratch
+    found : (3,) see ``VALUE``
+    """
+
+    theta: np.ndarray
+    T: np.ndarray
+    S: np.ndarray
+    up: np.ndarray
+    down: np.ndarray
+    spare_up: np.ndarray
+    spare_down: np.ndarray
+    h: np.ndarray
+    base: np.ndarray
+    y: np.ndarray
+    trial: np.ndarray
+    rounded: np.ndarray
+    found: np.ndarray
+
+
+class Way(NamedTuple):
+    """One direction of a sweep.
+
+    Attributes
+    ----------
+    behind, ahead : (L, K) messages along the sweep, and those against it
+    table : (L, K, K) scores of the links, rows for the labels of the node that the sweep comes from
+    source : (L,) the node that the sweep comes from
+    """
+
+    behind: np.ndarray
+    ahead: np.ndarray
+    table: np.ndarray
+    source: np.ndarray
+
+
+def value_of_labels(links, scores, y):
+    """Sum of the scores of a labeling."""
+    K = scores.h.shape[0]
+    total = 0.0
+    for p in range(links.order.shape[0]):
+        total += scores.theta[p * K + y[p]]
+    for link in range(links.lo.shape[0]):
+        total += scores.T[link, y[links.lo[link]], y[links.hi[link]]]
+    return total
+
+
+def is_tight(found):
+    """Whether the bound proves that no labeling is better."""
+    return found[BOUND] < np.inf and found[BOUND] - found[VALUE] <= TIGHT * (1.0 + abs(found[VALUE]))
+
+
+def add_row(row, out):
+    """``out += row``."""
+    for a in range(out.shape[0]):
+        out[a] += row[a]
+
+
+def largest(row):
+    """The place of the largest number; of several, the first."""
+    best = 0
+    for a in range(1, row.shape[0]):
+        if row[a] > row[best]:
+            best = a
+    return best
+
+
+def send(share, h, back, table, out):
+    """``out(b) = max_a share h(a) - back(a) + table(a, b)``, less its maximum over b, which is returned."""
+    K = out.shape[0]
+    for b in range(K):
+        out[b] = -np.inf
+    for a in range(K):
+        s = share * h[a] - back[a]
+        row = table[a]
+        for b in range(K):
+            v = s + row[b]
+            out[b] = v if v > out[b] else out[b]
+    delta = out[0]
+    for b in range(1, K):
+        delta = out[b] if out[b] > delta else delta
+    for b in range(K):
+        out[b] -= delta
+    return delta
+
+
+@not_inlined
+def sweep(links, scores, forward, divides):
+    """Pass messages along the order or against it, and label every node in ``trial``; returns the bound.
+
+    Without ``divides`` nodes pass on all they have (max-product): the bound then only holds on forests.
+    """
+    V = links.order.shape[0]
+    K = scores.h.shape[0]
+    h = scores.h
+    base = scores.base
+    way = Way(scores.up, scores.down, scores.T, links.lo)
+    if not forward:
+        way = Way(scores.down, scores.up, scores.S, links.hi)
+    bound = 0.0
+    for j in range(V):
+        p = links.order[j if forward else V - 1 - j]
+        b0, b1, a0, a1 = links.first[p], links.middle[p], links.middle[p], links.first[p + 1]
+        if not forward:
+            b0, b1, a0, a1 = a0, a1, b0, b1
+        for a in range(K):
+            h[a] = scores.theta[p * K + a]
+        for k in range(a0, a1):
+            add_row(way.ahead[links.arc[k]], h)
+        for a in range(K):
+            base[a] = h[a]
+        for k in range(b0, b1):
+            link = links.arc[k]
+            add_row(way.behind[link], h)
+            add_row(way.table[link, scores.trial[way.source[link]]], base)
+        scores.trial[p] = largest(base)
+        share = 1.0 / max(b1 - b0, a1 - a0, 1) if divides else 1.0
+        bound += (1.0 - (a1 - a0) * share) * h[largest(h)]
+        for k in range(a0, a1):
+            link = links.arc[k]
+            bound += send(share, h, way.ahead[link], way.table[link], way.behind[link])
+    return bound
+
+
+def clear_messages(links, scores):
+    """All messages are zero, and nothing is known."""
+    for link in range(links.lo.shape[0]):
+        for a in range(scores.h.shape[0]):
+            scores.up[link, a] = 0.0
+            scores.down[link, a] = 0.0
+    scores.found[VALUE] = -np.inf
+    scores.found[BOUND] = np.inf
+    scores.found[DONE] = 0.0
+
+
+def keep_if_better(links, scores, y):
+    """Make a labeling the best one if it is."""
+    value = value_of_labels(links, scores, y)
+    if value > scores.found[VALUE]:
+        scores.found[VALUE] = value
+        for p in range(links.order.shape[0]):
+            scores.y[p] = y[p]
+
+
+@not_inlined
+def solve_forest(links, scores):
+    """Best labeling of a forest in a fitting order: max-sum from the leaves to the roots, labels on the way back."""
+    K = scores.h.shape[0]
+    base = scores.base
+    clear_messages(links, scores)
+    sweep(links, scores, False, False)
+    for j in range(links.order.shape[0]):
+        p = links.order[j]
+        for a in range(K):
+            base[a] = scores.theta[p * K + a]
+        for k in range(links.middle[p], links.first[p + 1]):
+            add_row(scores.down[links.arc[k]], base)
+        for k in range(links.first[p], links.middle[p]):
+            link = links.arc[k]
+            add_row(scores.T[link, scores.trial[links.lo[link]]], base)
+        scores.trial[p] = largest(base)
+    keep_if_better(links, scores, scores.trial)
+    scores.found[BOUND] = scores.found[VALUE]  # up to rounding, whatever order they were added up in
+
+
+@not_inlined
+def reweighted(links, scores, iterations, patience):
+    """Iterations of TRW-S, each a sweep either way, from the messages that are there.
+
+    Stops when the bound is tight, when ``found[DONE]`` iterations are enough, or after ``patience`` idle ones in a row.
+    """
+    found = scores.found
+    idle = 0
+    while found[DONE] < iterations and idle < patience and not is_tight(found):
+        before = found[BOUND]
+        for forward in (True, False):
+            found[BOUND] = min(found[BOUND], sweep(links, scores, forward, True))
+            keep_if_better(links, scores, scores.trial)
+        found[DONE] += 1.0
+        left = found[BOUND] - found[VALUE]
+        idle = idle + 1 if before - found[BOUND] < IDLE_SHARE * left else 0
+
+
+@not_inlined
+def improve(links, scores, y):
+    """Change single labels as long as that gains (iterated conditional modes)."""
+    K = scores.h.shape[0]
+    h = scores.h
+    changes = 1
+    rounds = 0
+    while changes > 0 and rounds < MOST_ROUNDS:
+        changes = 0
+        rounds += 1
+        for p in range(links.order.shape[0]):
+            for a in range(K):
+                h[a] = scores.theta[p * K + a]
+            for k in range(links.first[p], links.middle[p]):
+                link = links.arc[k]
+                add_row(scores.T[link, y[links.lo[link]]], h)
+            for k in range(links.middle[p], links.first[p + 1]):
+                link = links.arc[k]
+                add_row(scores.S[link, y[links.hi[link]]], h)
+            best = largest(h)
+            if h[best] > h[y[p]] + TIGHT * (1.0 + abs(h[best])):
+                y[p] = best
+                changes += 1
+
+
+@not_inlined
+def max_product(links, scores, iterations):
+    """Labelings of max-product sweeps, each improved label by label: often better ones where TRW-S is not tight.
+
+    Begins with the best labeling so far. The messages of TRW-S, and its bound, stay as they are.
+    """
+    for link in range(links.lo.shape[0]):
+        for a in range(scores.h.shape[0]):
+            scores.spare_up[link, a] = 0.0
+            scores.spare_down[link, a] = 0.0
+    spare = Scores(
+        scores.theta,
+        scores.T,
+        scores.S,
+        scores.spare_up,
+        scores.spare_down,
+        scores.up,
+        scores.down,
+        scores.h,
+        scores.base,
+        scores.y,
+        scores.trial,
+        scores.rounded,
+        scores.found,
+    )
+    for p in range(links.order.shape[0]):
+        scores.rounded[p] = scores.y[p]
+    improve(links, scores, scores.rounded)
+    keep_if_better(links, scores, scores.rounded)
+    for t in range(2 * iterations):
+        sweep(links, spare, t % 2 == 0, False)
+        for p in range(links.order.shape[0]):
+            scores.rounded[p] = scores.trial[p]
+        improve(links, scores, scores.rounded)
+        keep_if_better(links, scores, scores.rounded)
+
+
+def make_scores(n_nodes: int, n_links: int, n_labels: int, theta: np.ndarray) -> Scores:
+    """Room for graphs of up to so many nodes and links; ``theta`` is used as it is."""
+    T, S = (np.zeros((n_links, n_labels, n_labels)) for _ in range(2))
+    up, down, spare_up, spare_down = (np.zeros((n_links, n_labels)) for _ in range(4))
+    h, base = (np.zeros(n_labels) for _ in range(2))
+    y, trial, rounded = (np.zeros(n_nodes, np.int64) for _ in range(3))
+    return Scores(theta, T, S, up, down, spare_up, spare_down, h, base, y, trial, rounded, np.zeros(3))

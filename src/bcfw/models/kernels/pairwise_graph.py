@@ -1,0 +1,43 @@
+"""Oracle of graphs with any scores of pairs of labels: TRW-S, and max-product where that is not tight."""
+
+from __future__ import annotations
+
+from bcfw.kernels.message_passing import (
+    BOUND,
+    clear_messages,
+    is_tight,
+    max_product,
+    reweighted,
+    solve_forest,
+)
+from bcfw.models.kernels.label_graph import links_of, scores_of, set_tables, take_labels
+from bcfw.models.kernels.labelings import labeling_value
+
+#: Idle iterations in a row after which TRW-S gives up, in the oracle and for bounds.
+PATIENCE, BOUND_PATIENCE = 3, 10
+
+
+def argmax(data, i, w, work):
+    """The best labeling found: exact on forests, and wherever the bound of TRW-S is tight."""
+    links = links_of(data, i)
+    scores = scores_of(work)
+    set_tables(data, i, work)
+    if data.forest[i]:
+        solve_forest(links, scores)
+    else:
+        clear_messages(links, scores)
+        reweighted(links, scores, data.effort[0], PATIENCE)
+        if not is_tight(work.found):
+            max_product(links, scores, data.effort[1])
+    take_labels(data, i, work.best, work)
+    value = labeling_value(data, i, w, work)
+    if data.forest[i]:
+        work.found[BOUND] = value
+    return value
+
+
+def upper_bound(data, i, w, work):
+    """The bound of TRW-S, which goes on from the oracle's messages unless it is tight."""
+    if not data.forest[i]:
+        reweighted(links_of(data, i), scores_of(work), data.effort[2], BOUND_PATIENCE)
+    return work.found[BOUND]
