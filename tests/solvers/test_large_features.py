@@ -32,6 +32,17 @@ def test_a_run_that_still_gains_is_not_called_stalled(solver):
     assert np.all(np.diff(result.history["dual"]) > 0)
 
 
+@pytest.mark.parametrize("solver", ["auto", BY_FEATURES], ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_features_far_from_zero(solver, seed):
+    """What tells the classes apart is a hundredth of the features: iterations that are not exact may lead away."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=80)
+    X = np.column_stack([100.0 + rng.standard_normal((80, 2)) + 0.3 * y[:, None], np.ones(80)])
+    result = bcfw.train(Multiclass(), X, y, lam=0.02, solver=solver, max_passes=400)
+    assert (result.status, result.certified) == ("converged", True)
+
+
 def test_digits_as_bytes():
     X, y = load_digits(return_X_y=True)
     result = bcfw.train(Multiclass(), 255 / 16 * X[:50], y[:50], lam=1e-6)

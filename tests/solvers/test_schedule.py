@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bcfw.solvers import MultiPlane
-from bcfw.solvers.schedule import LONGEST, MOST_SHARE, Predicted, PredictedByVisits, Schedule
+from bcfw.solvers.schedule import LONGEST, LONGEST_BY_VISITS, MOST_SHARE, Predicted, PredictedByVisits, Schedule
 from problems import CASES
 
 N = 10
@@ -94,6 +94,14 @@ def test_gaps_that_fall_geometrically_with_the_visits():
     assert not due(9.0 * N, gain=0.001)  # slow, but steady
     assert not due(9.1 * N, gain=0.0009)
     assert due(9.2 * N, gain=1e-6)  # nothing is left where the passes look
+
+
+def test_few_visits_do_not_put_a_certificate_off():
+    counts = Counts(1e-4)
+    schedule = PredictedByVisits(counts, N, 1.0)
+    schedule.found(1, 0.9)
+    numbers = range(2, 100)
+    assert next(number for number in numbers if schedule.due(number, gain=1.0)) == 1 + LONGEST_BY_VISITS
 
 
 def test_fixed_intervals_are_obeyed():

@@ -38,8 +38,9 @@ class Acceleration:
     ----------
     runner : PassRunner
     ratio : float
-        The ratio at the start, > 0. It is halved, and z starts again from w, whenever a certificate shows no progress:
-        with too large a ratio z runs ahead faster than the iterations can follow.
+        The ratio at the start, > 0. It is halved, and z starts again from the best weights that were certified,
+        whenever a certificate shows no progress: with too large a ratio z runs ahead faster than the iterations can
+        follow.
     """
 
     def __init__(self, runner: PassRunner, ratio: Any) -> None:
@@ -50,8 +51,8 @@ class Acceleration:
         self._spare = np.empty_like(self.centre)
         self._least_gap = runner.last_gap
 
-    def momentum(self) -> float:
-        """How far z runs ahead, in units of the last movement."""
+    def momentum(self, point: np.ndarray) -> float:
+        """How far z runs ahead of the point that was found, in units of the last movement."""
         root = (1.0 + self.ratio) ** -0.5
         return float((1.0 - root) / (1.0 + root))
 
@@ -71,7 +72,7 @@ class Acceleration:
             point = problem.point = self._spare
             np.copyto(point, problem.state.w)
             self._shift(1.0 + self.ratio, -self.ratio)
-        momentum = self.momentum()
+        momentum = self.momentum(point)
         blend(self._before, -momentum, point, 1.0 + momentum)
         self._spare, self.centre, self._before = self.centre, self._before, point
 
@@ -99,8 +100,15 @@ class Acceleration:
         """After a certificate: be more careful if its gap is not the smallest so far."""
         if found.gap >= self._least_gap:
             self.ratio /= 2.0
-            self.centre[:] = self._before
+            self._restart()
         self._least_gap = min(self._least_gap, found.gap)
+
+    def _restart(self) -> None:
+        """Let z start again from the best weights known: from others, inexact iterations may lead ever further away."""
+        best = self.runner.run.best
+        if best is not None:
+            self._before[:] = best[1]
+        self.centre[:] = self._before
 
     def _shift(self, scale: Any, share: Any) -> None:
         problem = self.runner.problem
@@ -124,7 +132,8 @@ class FeatureAcceleration(Acceleration):
     The distance from z is then measured by what the weights do to the scores, in whatever units the features are: the
     problem around z is about as easy as that of standardised features. kappa starts at ``FIRST_KAPPA / n`` and is
     adapted: with too large a one the dual value lags behind, with too small a one the primal value. The momentum is
-    Nesterov's for convex functions and starts again whenever a certificate shows no progress.
+    Nesterov's for convex functions. It starts again whenever a certificate shows no progress, and whenever an iteration
+    leads back from z (O'Donoghue and Candes, 2015).
     """
 
     def __init__(self, runner: PassRunner) -> None:
@@ -143,7 +152,9 @@ class FeatureAcceleration(Acceleration):
         self._rescaled = problem.form.rescaled(self._given, self.units)
         self._movements = 0.0
 
-    def momentum(self) -> float:
+    def momentum(self, point: np.ndarray) -> float:
+        if np.dot(self.ratio * (self.centre - point), point - self._before) > 0.0:
+            self._movements = 0.0
         before = self._movements
         self._movements = 0.5 + np.sqrt(0.25 + before**2)
         return float(max(before - 1.0, 0.0) / self._movements)
@@ -163,6 +174,6 @@ class FeatureAcceleration(Acceleration):
         primal, dual = self._best
         if found.gap >= self._least_gap:
             self._set_kappa(self.kappa * (2.0 if found.primal - primal > dual - found.dual else 0.5))
-            self.centre[:] = self._before
+            self._restart()
         self._best = min(primal, found.primal), max(dual, found.dual)
         self._least_gap = min(self._least_gap, found.gap)

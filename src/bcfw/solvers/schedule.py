@@ -10,6 +10,9 @@ from bcfw.solvers.run import SolverRun
 #: Most iterations between two certificates: the outer loop of an accelerated run learns from them whether it gains.
 LONGEST = 5
 
+#: The same where passes visit fewer and fewer blocks: what they leave out may have to move, too.
+LONGEST_BY_VISITS = 20
+
 #: By what the gap is taken to fall in an iteration before two certificates tell.
 FIRST_FACTOR = 2.0
 
@@ -91,9 +94,10 @@ class PredictedByVisits(Schedule):
     """A certificate when the gap is expected to reach its target, for passes that visit fewer and fewer blocks.
 
     The logarithm of the gap is taken to fall with the visits along the line through the last two certificates. The
-    longest wait keeps certificates at ``MOST_SHARE`` of the cost; the shortest is a quarter of it. A certificate is due
-    at once when an iteration hardly gains anything: what is left to gain is then where only a certificate looks. It is
-    due after the first iteration, too, because certificates choose the blocks to visit.
+    longest wait keeps certificates at ``MOST_SHARE`` of the cost, unless ``LONGEST_BY_VISITS`` iterations visit fewer
+    blocks than that; the shortest is a quarter of it. A certificate is due at once when an iteration hardly gains
+    anything: what is left to gain is then where only a certificate looks. It is due after the first iteration, too,
+    because certificates choose the blocks to visit.
 
     Parameters
     ----------
@@ -105,17 +109,18 @@ class PredictedByVisits(Schedule):
     """
 
     def __init__(self, run: SolverRun, cost: float, gap: float) -> None:
-        super().__init__(LONGEST)
+        super().__init__(LONGEST_BY_VISITS)
         self._run = run
         self._longest = cost * (1.0 / MOST_SHARE - 1.0)
         self._next = 0.0
         self._last = 0.0, gap
+        self._number = 0
         self._gain = 0.0
 
     def due(self, number: int, gain: float) -> bool:
         used_up = gain <= USED_UP * self._last[1] and gain <= FALLING * self._gain
         self._gain = gain
-        return used_up or self._run.calls >= self._next
+        return used_up or number >= self._number + self.every or self._run.calls >= self._next
 
     def found(self, number: int, gap: float) -> None:
         visits, wait = float(self._run.calls), self._longest
@@ -124,5 +129,6 @@ class PredictedByVisits(Schedule):
             fall = math.log(gap_before / gap)
             wait = CAUTION * (visits - visits_before) * math.log(gap / self._run.gap_target) / fall
         self._next = visits + min(max(wait, 0.25 * self._longest), self._longest)
+        self._number = number
         self._last = visits, gap
         self._gain = 0.0
