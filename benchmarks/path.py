@@ -160,23 +160,23 @@ def true_gaps(model, X, y, path, eps):
 
 
 def draw_kappa(curves, n, eps, file):
-    """Left two: calls of exact paths; right two: true gaps of heuristic paths."""
+    """A column for each solver: calls of exact paths, and below them the true gaps of heuristic paths."""
     from matplotlib.figure import Figure
 
-    drawing = Figure(figsize=(13, 3.6), layout="constrained")
-    axes = drawing.subplots(1, 4)
+    drawing = Figure(figsize=(4.2 * len(SOLVERS), 6.5), layout="constrained")
+    axes = drawing.subplots(2, len(SOLVERS), squeeze=False)
     for (word, exact, share), (path, gaps) in curves.items():
-        axis = axes[2 * (not exact) + list(SOLVERS).index(word)]
+        axis = axes[int(not exact)][list(SOLVERS).index(word)]
         values = path.history["oracle_calls"] / n if exact else gaps
         axis.plot(path.lambdas, values, label=f"kappa {share:g}", color=f"C{KAPPAS.index(share)}")
         axis.set(xscale="log", xlabel="lam", title=f"{'exact' if exact else 'heuristic'}: {word}")
         axis.title.set_fontsize(9)
         if not axis.xaxis_inverted():
             axis.invert_xaxis()
-    for axis, label in ((axes[0], "oracle calls / n until lam is done"), (axes[2], "true gap at each breakpoint")):
-        axis.set_ylabel(label)
-        axis.legend(frameon=False, fontsize=8)
-    for axis in axes[2:]:
+    for row, label in enumerate(("oracle calls / n until lam is done", "true gap at each breakpoint")):
+        axes[row][0].set_ylabel(label)
+        axes[row][0].legend(frameon=False, fontsize=8)
+    for axis in axes[1]:
         axis.axhline(eps, color="black", linestyle="--", linewidth=1)
     drawing.savefig(file, dpi=110)
 
