@@ -330,12 +330,13 @@ class DualProblem:
 
         If the model's own bounds exclude w = 0, where its oracle may fail, the nearest weights within them count.
         """
-        zero = np.zeros_like(self.state.w)
         needed = join_bounds(self.form.dim, self.form.bounds())
+        zero = np.zeros(self.form.dim)
         if needed is not None:
             zero = np.clip(zero, *needed)
-        hinges = self.hinges_at(zero)
-        if self.untouched and np.array_equal(zero, self.state.w):
+        is_here = self.untouched and np.array_equal(zero, self.state.w)
+        hinges = self.hinges_at(self.state.w if is_here else zero)
+        if is_here:
             self._first_hinges = hinges
         return float(self.state.c @ hinges[0])
 

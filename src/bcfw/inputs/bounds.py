@@ -15,10 +15,11 @@ def join_bounds(dim: int, *pairs: Any) -> tuple[np.ndarray, np.ndarray] | None:
 
     A pair may be None as a whole.
     """
+    given_pairs = [pair for pair in pairs if pair is not None]
+    if not given_pairs:
+        return None
     lower, upper = np.full(dim, -np.inf), np.full(dim, np.inf)
-    for pair in pairs:
-        if pair is None:
-            continue
+    for pair in given_pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise OptionError(f"bounds must be a pair (lower, upper) of numbers, arrays or None, got {pair!r}")
         for side, name, tighten in ((lower, "lower", np.maximum), (upper, "upper", np.minimum)):

@@ -175,11 +175,15 @@ class PassRunner:
         return v1 + t * direction, ell1 + t * (ell2 - ell1)
 
     def weights(self) -> np.ndarray:
-        """The weights to return: the current ones, those of the average, or others."""
+        """A copy of the weights to return: the current ones, those of the average, or others."""
+        return self._weights().copy()
+
+    def _weights(self) -> np.ndarray:
+        """The same, not to be kept: later passes change them."""
         if self.problem.point is not None:
-            return self.problem.point.copy()
+            return self.problem.point
         average = self.average()
-        return np.array(self.problem.state.w if average is None else self.problem.clip(average[0]))
+        return np.asarray(self.problem.state.w if average is None else self.problem.clip(average[0]))
 
     def certify(self) -> Certificate:
         """Take a certificate at the current point and record it, or the best of weights certified before."""
@@ -209,7 +213,7 @@ class PassRunner:
         self.returns_best |= self.problem.point is not None and not len(self.rule.averages)
         self.certificate = found
         if comparable:
-            best, _ = self.run.keep_best(found, self.weights)
+            best = self.run.keep_best(found, self._weights())
             self.certificate = best if self.returns_best else found
         self.last_gap = found.gap
         self.run.record_certificate(self.problem, self.done, self.certificate)
@@ -220,8 +224,10 @@ class PassRunner:
             self.certify()
         assert self.certificate is not None
         if self.returns_best and self.run.best is not None:
-            self.problem.point = self.run.best[1]
-        outcome = Outcome(self.weights(), self.certificate, self.done)
+            w = self.problem.point = self.run.best[1]
+        else:
+            w = self.weights()
+        outcome = Outcome(w, self.certificate, self.done)
         if len(self.rule.averages):
             certificate = certify_state(self.problem)  # first: it may rebuild w
             last = Outcome(self.problem.state.w.copy(), certificate, self.done)

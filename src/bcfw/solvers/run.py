@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,14 +86,16 @@ class SolverRun(Run):
         """The certificate of the current dual point at its own weights."""
         return certify_state(problem)
 
-    def keep_best(self, found: Certificate, weights: Callable[[], np.ndarray]) -> tuple[Certificate, np.ndarray]:
-        """The best so far, given a new certificate and a function that copies its weights."""
+    def keep_best(self, found: Certificate, weights: np.ndarray) -> Certificate:
+        """The best so far, given a new certificate and its weights, which are copied if they are the best."""
         if self.best is None:
-            self.best = found, weights()
+            self.best = found, weights.copy()
         else:
             before, w = self.best
-            self.best = before.better_of(found), weights() if found.primal_bound < before.primal_bound else w
-        return self.best
+            if found.primal_bound < before.primal_bound:
+                np.copyto(w, weights)
+            self.best = before.better_of(found), w
+        return self.best[0]
 
     def record_certificate(self, problem: DualProblem, passes: float, certificate: Certificate) -> None:
         """Add a row to the history; the run ends where the gap is proved, or estimated, to be small enough."""
