@@ -151,7 +151,7 @@ def test_expansion_has_its_guarantee_and_its_bound_holds(drawn):
 @settings(max_examples=200)
 @given(graphs(most_labels=3, most_nodes=5, signed=False))
 def test_no_best_labeling_has_a_label_that_is_ruled_out(drawn):
-    """And what is found has none either; no expansion to the labels that are left, tried one by one, improves it."""
+    """And what is found has none either; no expansion to possible labels, tried one by one, improves it."""
     K, x, y, rng = drawn
     model = PottsGraph(K).bind([x], [y])
     w = drawn_weights(rng, model, non_negative=True)
@@ -161,17 +161,17 @@ def test_no_best_labeling_has_a_label_that_is_ruled_out(drawn):
     work, out = model.make_work(data), np.zeros((2, 1))
     model.kernels.entry(brackets_pass)(tuple(data), tuple(work), w, 1.0, out)
     found, bound = out[:, 0]
-    left, labels = work.left > 0, work.y.copy()
+    possible, labels = work.possible > 0, work.y.copy()
     labelings = np.array(list(itertools.product(range(K), repeat=len(y))))
     values = np.array([value(model, w, x, y, one) for one in labelings])
-    allowed = left[np.arange(len(y)), labelings].all(axis=1)
+    allowed = possible[np.arange(len(y)), labelings].all(axis=1)
     assert values[~allowed].max(initial=-np.inf) < values.max()
-    assert left[np.arange(len(y)), labels].all()
-    np.testing.assert_array_equal(work.only, np.where(left.sum(axis=1) == 1, left.argmax(axis=1), -1))
+    assert possible[np.arange(len(y)), labels].all()
+    np.testing.assert_array_equal(work.only, np.where(possible.sum(axis=1) == 1, possible.argmax(axis=1), -1))
     for alpha in range(K):
         reached = allowed & ((labelings == labels) | (labelings == alpha)).all(axis=1)
         assert found >= values[reached].max() - CLOSE
-    if (left.sum(axis=1) == 1).all() or K <= 2:
+    if (work.only >= 0).all() or K <= 2:
         assert bound == found == pytest.approx(values.max(), abs=CLOSE)
     else:
         assert bound == np.inf

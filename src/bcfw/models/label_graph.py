@@ -309,10 +309,10 @@ def stacked_links(layouts: list[LinkLayout]) -> dict[str, np.ndarray]:
 
 
 def expansion_scratch(n_nodes: int, n_arcs: int, n_labels: int) -> dict[str, np.ndarray]:
-    """What alpha-expansion needs beside maximum flow: the labels that are left, and the graph of one cut."""
+    """What alpha-expansion needs beside maximum flow: the possible labels, and the graph of one cut."""
     nodes = {name: np.zeros(n_nodes, np.int64) for name in ("only", "place", "movable")}
     arcs = {name: np.zeros(n_arcs, np.int32) for name in ("cut_head", "cut_sister", "cut_arc")}
-    return {"left": np.zeros((n_nodes, n_labels)), "cut_off": np.zeros(n_nodes + 1, np.int32), **nodes, **arcs}
+    return {"possible": np.zeros((n_nodes, n_labels)), "cut_off": np.zeros(n_nodes + 1, np.int32), **nodes, **arcs}
 
 
 def balance(labels: list[np.ndarray], n_labels: int, owner: str, sample_weight: Any = None) -> np.ndarray:

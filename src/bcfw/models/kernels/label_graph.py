@@ -105,8 +105,8 @@ class LabelGraphWork(NamedTuple):
     T, S, up, down, spare_up, spare_down, h, base, best, trial, rounded, found : see
         :class:`bcfw.kernels.message_passing.Scores`
     cap, excess, tree, parent, dated, dist, next, orphans, queue : see :class:`bcfw.kernels.maxflow.Flow`
-    left : (V, K) 1 for the labels of a node that are not ruled out, else 0
-    only : (V,) the one label that is left to a node, -1 while there are several (any label if it has none)
+    possible : (V, K) 1 for the labels of a node that are not ruled out, else 0
+    only : (V,) the only possible label of a node, -1 while there are several; 0 for nodes without label
     place, movable : (V,) number of a node among those that an expansion may move, -1 for none; and these nodes
     cut_off, cut_head, cut_sister : (V + 1,), (2 E,), (2 E,) arcs of the movable nodes, by these numbers
     cut_arc : (2 E,) which of these an arc of the graph is
@@ -143,7 +143,7 @@ class LabelGraphWork(NamedTuple):
     next: np.ndarray
     orphans: np.ndarray
     queue: np.ndarray
-    left: np.ndarray
+    possible: np.ndarray
     only: np.ndarray
     place: np.ndarray
     movable: np.ndarray

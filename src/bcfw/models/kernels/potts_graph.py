@@ -10,14 +10,15 @@ Zabih, Fast approximate energy minimization via graph cuts, PAMI 2001). When no 
 ``sum_e c_e [y*_p != y*_q]`` below that of a best labeling y*. For two labels the expansion of label 1 from all labels 0
 is the exact cut.
 
-Most labels of most nodes are ruled out before the first cut. With the labels that are *left* at the neighbours,
+Most labels of most nodes are ruled out before the first cut. All labels are *possible* at first. With
 
-    low_p(a)  = theta_p(a) + sum of c_e over the neighbours that have a left and nothing else,
-    high_p(b) = theta_p(b) + sum of c_e over the neighbours that have b left.
+    low_p(a)  = theta_p(a) + sum of c_e over the neighbours at which only a is possible,
+    high_p(b) = theta_p(b) + sum of c_e over the neighbours at which b is possible,
 
-To change b to a at p gains at least ``low_p(a) - high_p(b)``, whatever labels the neighbours have of those left to
-them. Where that is positive, no best labeling has b at p (dead-end elimination; R. F. Goldstein, Biophysical Journal
-1994). So expansions need only look at nodes that have alpha left: the bound above compares with y*, which these reach.
+a change from b to a at p gains at least ``low_p(a) - high_p(b)``, whatever possible labels the neighbours have. Where
+that is positive, no best labeling has b at p, and b is no longer possible there (dead-end elimination; R. F. Goldstein,
+Biophysical Journal 1994). An expansion of alpha then only moves nodes at which alpha is possible. The guarantee above
+stays: all that its proof asks for are expansions to the labels of y*.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ MOST_ROUNDS = 100
 #: Sweeps over the nodes that rule out labels: more of them take longer than the cuts that they make smaller.
 SWEEPS = 3
 
-#: Value of ``only`` while a node has several labels left.
+#: Value of ``only`` while several labels of a node are possible.
 SEVERAL = -1
 
 
 def argmax(data, i, w, work):
-    """A labeling that no expansion to labels that are left improves; exact on forests and for two labels."""
+    """A labeling that no expansion to possible labels improves; exact on forests and for two labels."""
     K = data.n_labels
     if data.forest[i]:
         set_tables(data, i, work)
@@ -74,7 +75,7 @@ def argmax(data, i, w, work):
 
 @not_inlined
 def rule_out(data, i, work):
-    """Rule out labels, and begin a labeling with those that are left; returns how many nodes have several left.
+    """Rule out labels, and begin with a possible labeling; returns at how many nodes several labels are possible.
 
     The labeling starts with the best label of each node alone (0 of two labels). A label of it that is ruled out gives
     way to the one that is better, so that its value only grows.
@@ -90,7 +91,7 @@ def rule_out(data, i, work):
         work.only[p] = SEVERAL if labelled and K > 1 else 0
         undecided += work.only[p] == SEVERAL
         for a in range(K):
-            work.left[p, a] = 1.0
+            work.possible[p, a] = 1.0
     for _ in range(SWEEPS):
         ruled_out = 0
         for p in range(V):
@@ -117,33 +118,33 @@ def set_limits(data, i, p, work):
         q = data.head[k]
         c = -work.theta[n_node_parts + data.arc_edge[k]]
         if work.only[q] == SEVERAL:
-            left = work.left[q]
+            possible = work.possible[q]
             for a in range(K):
-                high[a] += c * left[a]
+                high[a] += c * possible[a]
         else:
             low[work.only[q]] += c
             high[work.only[q]] += c
 
 
 def drop_labels(p, work):
-    """Rule out the labels of a node that are worse than the one with the largest low_p; returns how many."""
+    """Rule out the labels of a node that are worse than the one of largest low_p; returns how many."""
     low, high = work.base, work.h
-    left = work.left[p]
+    possible = work.possible[p]
     best = work.y[p]
-    for a in range(left.shape[0]):
-        if left[a] > 0.0 and low[a] > low[best]:
+    for a in range(possible.shape[0]):
+        if possible[a] > 0.0 and low[a] > low[best]:
             best = a
     least = low[best] - LEAST_GAIN * (1.0 + abs(low[best]))
     others = 0
     dropped = 0
-    for a in range(left.shape[0]):
-        if a != best and left[a] > 0.0:
+    for a in range(possible.shape[0]):
+        if a != best and possible[a] > 0.0:
             if high[a] < least:
-                left[a] = 0.0
+                possible[a] = 0.0
                 dropped += 1
             else:
                 others += 1
-    if left[work.y[p]] == 0.0:
+    if possible[work.y[p]] == 0.0:
         work.y[p] = best
     if others == 0:
         work.only[p] = best
@@ -176,7 +177,7 @@ def list_movable(n_nodes, alpha, work):
     count = 0
     for p in range(n_nodes):
         work.place[p] = -1
-        if work.only[p] == SEVERAL and work.left[p, alpha] > 0.0 and work.y[p] != alpha:
+        if work.only[p] == SEVERAL and work.possible[p, alpha] > 0.0 and work.y[p] != alpha:
             work.place[p] = count
             work.movable[count] = p
             count += 1
@@ -184,7 +185,7 @@ def list_movable(n_nodes, alpha, work):
 
 
 def best_gain(data, i, alpha, movable, work):
-    """Cut the graph of the movable nodes; those that should take alpha are in ``SOURCE``, what they gain is returned."""
+    """Cut the graph of the movable nodes: those in ``SOURCE`` should take alpha; returns what they gain."""
     gain = 0.0
     arcs = 0
     for j in range(movable):
