@@ -27,8 +27,8 @@ class PottsGraph(LabelGraph):
     spread to any nodes, as a minimum cut decides, until none gains any more. Labels that no best labeling can have at a
     node, as the scores of the node and its edges prove, are left out. That is exact for two labels, and on forests
     dynamic programming is used instead. Otherwise it is a heuristic, and results are only certified if
-    ``bound_iterations`` lets message passing prove an upper bound (see :class:`bcfw.models.PairwiseGraph`), or if single
-    labels remain everywhere.
+    ``bound_iterations`` lets message passing prove an upper bound (see :class:`bcfw.models.PairwiseGraph`), or if all
+    nodes are left with a single label.
 
     Nodes without label are as in :class:`bcfw.models.BinaryGraph`.
 
