@@ -100,7 +100,7 @@ def test_forests_are_exact(drawn, kind):
 
 
 def test_labelings_are_mostly_optimal_on_small_grids():
-    """Nine nodes in a grid, three labels, edges as strong as nodes: max-product finds what TRW-S leaves open."""
+    """Nine nodes in a grid, two labels, edges as strong as nodes: max-product finds what TRW-S leaves open."""
     rng = np.random.default_rng(0)
     cell = np.arange(9).reshape(3, 3)
     pairs = [(cell[:, :-1], cell[:, 1:]), (cell[:-1], cell[1:])]

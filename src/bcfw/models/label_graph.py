@@ -298,8 +298,8 @@ def own_features(rows: Rows, row_off: np.ndarray, n_features: int) -> dict[str, 
 
 def stacked_links(layouts: list[LinkLayout]) -> dict[str, np.ndarray]:
     """The links of all graphs, one after the other, as fields of the record."""
-    names = {"link": "link", "order": "order", "middle": "middle", "lo": "lo", "hi": "hi", "arc": "arc"}
-    arrays = {name: stacked([getattr(one, field) for one in layouts], np.int64) for name, field in names.items()}
+    names = ("link", "order", "middle", "lo", "hi", "arc")
+    arrays = {name: stacked([getattr(one, name) for one in layouts], np.int64) for name in names}
     return arrays | {
         "flip": stacked([one.flip for one in layouts], np.bool_),
         "link_first": stacked([one.first for one in layouts], np.int64),
