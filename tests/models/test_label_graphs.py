@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import bcfw
 from bcfw.errors import InputError, OptionError
 from bcfw.models import BinaryGraph, PairwiseGraph, PottsGraph
+from bcfw.models.kernels.label_graph import brackets_pass
 from bcfw.solvers import BCFW, MultiPlane
 from oracle_checks import ROUNDING, check_oracle
 from problems import dense, label_graph_cases
@@ -99,7 +100,7 @@ def test_forests_are_exact(drawn, kind):
 
 
 def test_labelings_are_mostly_optimal_on_small_grids():
-    """Nine nodes in a grid, three labels, edges as strong as nodes: max-product finds what TRW-S leaves open."""
+    """Nine nodes in a grid, two labels, edges as strong as nodes: max-product finds what TRW-S leaves open."""
     rng = np.random.default_rng(0)
     cell = np.arange(9).reshape(3, 3)
     pairs = [(cell[:, :-1], cell[:, 1:]), (cell[:-1], cell[1:])]
@@ -145,6 +146,46 @@ def test_expansion_has_its_guarantee_and_its_bound_holds(drawn):
     if K <= 2:
         assert found == pytest.approx(best, abs=CLOSE)
         assert bound == found
+
+
+@settings(max_examples=200)
+@given(graphs(most_labels=3, most_nodes=5, signed=False))
+def test_no_best_labeling_has_a_label_that_is_ruled_out(drawn):
+    """And what is found has none either; no expansion to possible labels, tried one by one, improves it."""
+    K, x, y, rng = drawn
+    model = PottsGraph(K).bind([x], [y])
+    w = drawn_weights(rng, model, non_negative=True)
+    data = model.pack([x], [y])
+    if data.forest[0]:
+        return
+    work, out = model.make_work(data), np.zeros((2, 1))
+    model.kernels.entry(brackets_pass)(tuple(data), tuple(work), w, 1.0, out)
+    found, bound = out[:, 0]
+    possible, labels = work.possible > 0, work.y.copy()
+    labelings = np.array(list(itertools.product(range(K), repeat=len(y))))
+    values = np.array([value(model, w, x, y, one) for one in labelings])
+    allowed = possible[np.arange(len(y)), labelings].all(axis=1)
+    assert values[~allowed].max(initial=-np.inf) < values.max()
+    assert possible[np.arange(len(y)), labels].all()
+    np.testing.assert_array_equal(work.only, np.where(possible.sum(axis=1) == 1, possible.argmax(axis=1), -1))
+    for alpha in range(K):
+        reached = allowed & ((labelings == labels) | (labelings == alpha)).all(axis=1)
+        assert found >= values[reached].max() - CLOSE
+    if (work.only >= 0).all() or K <= 2:
+        assert bound == found == pytest.approx(values.max(), abs=CLOSE)
+    else:
+        assert bound == np.inf
+
+
+def test_strong_nodes_are_decided_without_cuts_and_certified():
+    """A ring whose nodes know their labels: the value is proved, without iterations for bounds."""
+    x = (4.0 * np.eye(4), RING, None)
+    model = PottsGraph(3).bind([x], [[0, 1, 2, 2]])
+    w = np.concatenate([np.eye(3)[[0, 1, 2, 2]].ravel(), [0.5]])
+    found, bound = model.brackets(w, [x], [[0, 1, 2, 2]])[:, 0]
+    assert found == bound == pytest.approx(16.0 - 3 * 0.5)
+    weak = np.concatenate([np.eye(3)[[0, 1, 2, 2]].ravel(), [5.0]])
+    assert model.upper_bound(weak, x, [0, 1, 2, 2]) == np.inf
 
 
 @settings(max_examples=100)

@@ -177,11 +177,13 @@ class LabelGraph(KernelModel):
         K, Q = data.n_labels, data.n_pairs
         parts = part_scratch(V * K + E * Q, by_part=True)
         messages = make_scores(V, L, K, parts["theta"])._asdict()
-        flow = make_flow(V, 2 * E if self._cuts else 0)._asdict()
+        nodes, arcs = (V, 2 * E) if self._cuts else (0, 0)
+        flow = make_flow(nodes, arcs)._asdict()
         return LabelGraphWork(
             **parts,
             **{name: messages[name] for name in messages if name not in ("theta", "y")},
             **{name: flow[name] for name in flow if name != "stamp"},
+            **expansion_scratch(nodes, arcs, K),
             y=np.zeros(V, np.int64),
             best=messages["y"],
             dated=flow["stamp"],
@@ -296,14 +298,21 @@ def own_features(rows: Rows, row_off: np.ndarray, n_features: int) -> dict[str, 
 
 def stacked_links(layouts: list[LinkLayout]) -> dict[str, np.ndarray]:
     """The links of all graphs, one after the other, as fields of the record."""
-    names = {"link": "link", "order": "order", "middle": "middle", "lo": "lo", "hi": "hi", "arc": "arc"}
-    arrays = {name: stacked([getattr(one, field) for one in layouts], np.int64) for name, field in names.items()}
+    names = ("link", "order", "middle", "lo", "hi", "arc")
+    arrays = {name: stacked([getattr(one, name) for one in layouts], np.int64) for name in names}
     return arrays | {
         "flip": stacked([one.flip for one in layouts], np.bool_),
         "link_first": stacked([one.first for one in layouts], np.int64),
         "link_off": offsets([len(one.lo) for one in layouts]),
         "forest": np.array([one.forest for one in layouts]),
     }
+
+
+def expansion_scratch(n_nodes: int, n_arcs: int, n_labels: int) -> dict[str, np.ndarray]:
+    """What alpha-expansion needs beside maximum flow: the possible labels, and the graph of one cut."""
+    nodes = {name: np.zeros(n_nodes, np.int64) for name in ("only", "place", "movable")}
+    arcs = {name: np.zeros(n_arcs, np.int32) for name in ("cut_head", "cut_sister", "cut_arc")}
+    return {"possible": np.zeros((n_nodes, n_labels)), "cut_off": np.zeros(n_nodes + 1, np.int32), **nodes, **arcs}
 
 
 def balance(labels: list[np.ndarray], n_labels: int, owner: str, sample_weight: Any = None) -> np.ndarray:

@@ -24,9 +24,11 @@ class PottsGraph(LabelGraph):
         <w, phi(x, y)> = sum_p x_p'U[:, y_p] - sum_{e = {p, q}} <w_edge, f_e> [y_p != y_q].
 
     For ``w_edge >= 0``, which :meth:`bounds` asks for, the oracle is alpha-expansion: one label after the other may
-    spread to any nodes, as a minimum cut decides, until none gains any more. That is exact for two labels, and on
-    forests dynamic programming is used instead. Otherwise it is a heuristic, and results are only certified if
-    ``bound_iterations`` lets message passing prove an upper bound (see :class:`bcfw.models.PairwiseGraph`).
+    spread to any nodes, as a minimum cut decides, until none gains any more. Labels that no best labeling can have at a
+    node, as the scores of the node and its edges prove, are left out. That is exact for two labels, and on forests
+    dynamic programming is used instead. Otherwise it is a heuristic, and results are only certified if
+    ``bound_iterations`` lets message passing prove an upper bound (see :class:`bcfw.models.PairwiseGraph`), or if all
+    nodes are left with a single label.
 
     Nodes without label are as in :class:`bcfw.models.BinaryGraph`.
 
@@ -82,8 +84,8 @@ class PottsGraph(LabelGraph):
         return lower, upper
 
     def oracle_operations(self, data: LabelGraphData) -> float:
-        """Scores of all labels, and two rounds of minimum cuts, each about 200 per node and edge."""
-        cuts = 2 * data.n_labels * 200 * (len(data.y) + len(data.left))
+        """Scores of all labels, and two rounds of minimum cuts of part of the graph: about 100 per node and edge."""
+        cuts = 2 * data.n_labels * 100 * (len(data.y) + len(data.left))
         return float(data.n_labels * len(data.values) + cuts)
 
     def edge_weights(self, w: np.ndarray) -> np.ndarray:

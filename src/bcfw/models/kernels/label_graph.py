@@ -1,4 +1,4 @@
-"""Kernels that models share in which each node of a graph has one of K labels: scores, values, directions.
+"""Kernels that models share in which each node of a graph has one of K labels: records, scores, values, messages.
 
 Parts of a graph with V nodes and E edges are ``z[p, a] = [y_p = a]`` for the nodes, then, for every edge (p, q), Q
 parts of which the labeling has the one numbered ``pair[y_p, y_q]``, or none if that is negative; in one vector of
@@ -11,9 +11,8 @@ scores
 Nodes without a label and their edges are no parts: packing leaves these edges out, scores of these nodes are zero, and
 every labeling is -1 at them.
 
-Features that a block does not have are never looked at: a block numbers its own features (``columns``), and features of
-directions are kept in arrays of that size. Directions are zero outside the list of moved parts at any time, so that a
-difference of two labelings costs no more than the places where they differ.
+Features that a block does not have are never looked at: a block numbers its own features (``columns``). Directions, and
+the parts of single edges, are in :mod:`bcfw.models.kernels.label_graph_directions`.
 """
 
 from __future__ import annotations
@@ -23,8 +22,18 @@ from typing import NamedTuple
 import numpy as np
 
 from bcfw.kernels.message_passing import Links, Scores
-from bcfw.models.kernels.labelings import slot_offset
-from bcfw.models.kernels.part_vectors import list_moved, score_part
+from bcfw.models.kernels.label_graph_directions import (
+    add_parts,
+    apply,
+    clear_rows,
+    difference,
+    edge_part,
+    end_direction,
+    sqnorm,
+    start_direction,
+    touched,
+)
+from bcfw.models.kernels.part_vectors import score_part
 from bcfw.passes.contract import Data, Work, argmax, upper_bound
 
 
@@ -105,6 +114,11 @@ class LabelGraphWork(NamedTuple):
     T, S, up, down, spare_up, spare_down, h, base, best, trial, rounded, found : see
         :class:`bcfw.kernels.message_passing.Scores`
     cap, excess, tree, parent, dated, dist, next, orphans, queue : see :class:`bcfw.kernels.maxflow.Flow`
+    possible : (V, K) 1 for the labels of a node that are not ruled out, else 0
+    only : (V,) the only possible label of a node, -1 while there are several; 0 for nodes without label
+    place, movable : (V,) number of a node among those that an expansion may move, -1 for none; and these nodes
+    cut_off, cut_head, cut_sister : (V + 1,), (2 E,), (2 E,) arcs of the movable nodes, by these numbers
+    cut_arc : (2 E,) which of these an arc of the graph is
     """
 
     theta: np.ndarray
@@ -138,6 +152,14 @@ class LabelGraphWork(NamedTuple):
     next: np.ndarray
     orphans: np.ndarray
     queue: np.ndarray
+    possible: np.ndarray
+    only: np.ndarray
+    place: np.ndarray
+    movable: np.ndarray
+    cut_off: np.ndarray
+    cut_head: np.ndarray
+    cut_sister: np.ndarray
+    cut_arc: np.ndarray
 
 
 # --- scores ------------------------------------------------------------------------------------------------------
@@ -221,16 +243,6 @@ def column_sum(indices, values, columns, w, size):
 # --- labelings ---------------------------------------------------------------------------------------------------
 
 
-def edge_part(data, i, e, y):
-    """The part that edge e of block i has in labeling y; -1 for none."""
-    K, Q = data.n_labels, data.n_pairs
-    a, b = y[data.left[data.edge_off[i] + e]], y[data.right[data.edge_off[i] + e]]
-    if a < 0 or b < 0:
-        return -1
-    k = data.pair[a * K + b]
-    return -1 if k < 0 else (data.y_off[i + 1] - data.y_off[i]) * K + e * Q + k
-
-
 def score_labeling(data, i, y, w, work):
     """Theta at the parts of y."""
     for p in range(y.shape[0]):
@@ -263,147 +275,6 @@ def loss(data, i, work):
         if data.y[start + p] >= 0:
             total += data.cost[data.y[start + p], work.y[p]]
     return total * data.loss_scale[i]
-
-
-# --- directions --------------------------------------------------------------------------------------------------
-
-
-def start_direction(data, i, work):
-    """``d = 0``; it was zero outside the parts that the last direction moved."""
-    for m in range(work.n_moved[0]):
-        work.d[work.moved[m]] = 0.0
-    work.n_moved[0] = 0
-
-
-def add_parts(data, i, s, y, work):
-    """``d += s z(y)``."""
-    for p in range(y.shape[0]):
-        if y[p] >= 0:
-            work.d[p * data.n_labels + y[p]] += s
-    for e in range(data.edge_off[i + 1] - data.edge_off[i]):
-        part = edge_part(data, i, e, y)
-        if part >= 0:
-            work.d[part] += s
-
-
-def end_direction(data, i, work):
-    """List the moved parts; the features ``B_i d`` are not known yet."""
-    list_moved(data, i, work)
-    work.has_features[0] = 0
-
-
-def difference(data, i, slot, other, labelings, work):
-    """``d = z(y) - z(y')``, where the two labelings differ."""
-    V = data.y_off[i + 1] - data.y_off[i]
-    a = slot_offset(data, i, slot, labelings)
-    b = slot_offset(data, i, other, labelings)
-    one, two = labelings[a : a + V], labelings[b : b + V]
-    start_direction(data, i, work)
-    for p in range(V):
-        if one[p] != two[p]:
-            move_part(p * data.n_labels + one[p] if one[p] >= 0 else -1, 1.0, work)
-            move_part(p * data.n_labels + two[p] if two[p] >= 0 else -1, -1.0, work)
-    for e in range(data.edge_off[i + 1] - data.edge_off[i]):
-        part, before = edge_part(data, i, e, one), edge_part(data, i, e, two)
-        if part != before:
-            move_part(part, 1.0, work)
-            move_part(before, -1.0, work)
-    work.has_features[0] = 0
-
-
-def move_part(part, s, work):
-    """``d[part] = s``, and the part is listed; nothing for a part < 0."""
-    if part >= 0:
-        work.d[part] = s
-        work.moved[work.n_moved[0]] = part
-        work.n_moved[0] += 1
-
-
-def set_features(data, i, work):
-    """Compute ``B_i d`` unless it is known, by the block's own features: sums of ``d x_p`` and of ``d f_e``."""
-    if work.has_features[0] == 1:
-        return
-    work.has_features[0] = 1
-    K, Q = data.n_labels, data.n_pairs
-    start = data.y_off[i]
-    n_node_parts = (data.y_off[i + 1] - start) * K
-    clear_rows(work.node_direction, data.col_off[i + 1] - data.col_off[i])
-    clear_rows(work.edge_direction, data.edge_col_off[i + 1] - data.edge_col_off[i])
-    for m in range(work.n_moved[0]):
-        part = work.moved[m]
-        d = work.d[part]
-        if part < n_node_parts:
-            a = part % K
-            for j in range(data.indptr[start + part // K], data.indptr[start + part // K + 1]):
-                work.node_direction[data.indices[j], a] += d * data.values[j]
-        else:
-            e = data.edge_off[i] + (part - n_node_parts) // Q
-            k = (part - n_node_parts) % Q
-            for j in range(data.edge_indptr[e], data.edge_indptr[e + 1]):
-                work.edge_direction[data.edge_indices[j], k] += d * data.edge_values[j]
-
-
-def clear_rows(matrix, count):
-    """Set the first rows to zero."""
-    for j in range(count):
-        row = matrix[j]
-        for a in range(row.shape[0]):
-            row[a] = 0.0
-
-
-def sqnorm(data, i, work):
-    """``|B_i d|^2``."""
-    set_features(data, i, work)
-    nodes = square_sum(work.node_direction, data.col_off[i + 1] - data.col_off[i])
-    return nodes + square_sum(work.edge_direction, data.edge_col_off[i + 1] - data.edge_col_off[i])
-
-
-def square_sum(matrix, count):
-    """Sum of squares of the first rows."""
-    total = 0.0
-    for j in range(count):
-        row = matrix[j]
-        for a in range(row.shape[0]):
-            total += row[a] * row[a]
-    return total
-
-
-def apply(data, i, s, work, w):
-    """``w += s B_i d``."""
-    set_features(data, i, work)
-    add_matrix(data.columns[data.col_off[i] : data.col_off[i + 1]], s, work.node_direction, w)
-    weights = w[data.n_features * data.n_labels :]
-    add_matrix(data.edge_columns[data.edge_col_off[i] : data.edge_col_off[i + 1]], s, work.edge_direction, weights)
-
-
-def add_matrix(columns, s, matrix, w):
-    """``W[columns[j]] += s matrix[j]`` for all columns."""
-    size = matrix.shape[1]
-    for j in range(columns.shape[0]):
-        f = columns[j] * size
-        weights = w[f : f + size]
-        row = matrix[j]
-        for a in range(size):
-            weights[a] += s * row[a]
-
-
-def touched(data, i, work, out):
-    """All weights of the block's own features, of nodes and of edges."""
-    K, Q = data.n_labels, data.n_pairs
-    columns = data.columns[data.col_off[i] : data.col_off[i + 1]]
-    edge_columns = data.edge_columns[data.edge_col_off[i] : data.edge_col_off[i + 1]]
-    if columns.shape[0] * K + edge_columns.shape[0] * Q > out.shape[0]:
-        return -1
-    listed = 0
-    for j in range(columns.shape[0]):
-        for a in range(K):
-            out[listed] = columns[j] * K + a
-            listed += 1
-    for j in range(edge_columns.shape[0]):
-        for k in range(Q):
-            out[listed] = data.n_features * K + edge_columns[j] * Q + k
-            listed += 1
-    return listed
 
 
 # --- message passing ---------------------------------------------------------------------------------------------

@@ -1,14 +1,24 @@
 """Oracle of Potts graphs: alpha-expansion by minimum cuts; max-sum on forests.
 
 An edge has one part, for unequal labels, whose score is ``-c_e <= 0``. An *expansion* of label alpha lets every node
-keep its label or take alpha. With ``x_p = 1`` for alpha, an edge (p, q) costs
+keep its label or take alpha. With ``x_p = 1`` for alpha, an edge (p, q) between nodes of other labels costs
 
-    A = c [y_p != y_q],    B = c [y_p != alpha],    C = c [alpha != y_q],    0
+    A = c [y_p != y_q],    c,    c,    0      for (x_p, x_q) = (0, 0), (0, 1), (1, 0), (1, 1),
 
-for ``(x_p, x_q) = (0, 0), (0, 1), (1, 0), (1, 1)``, and ``A <= B + C``: the best expansion is a minimum cut (Boykov,
-Veksler and Zabih, Fast approximate energy minimization via graph cuts, PAMI 2001). When no expansion gains, the score
-is at most ``sum_e c_e [y*_p != y*_q]`` below that of a best labeling y*. For two labels the expansion of label 1 from
-all labels 0 is the exact cut.
+which is ``A - A/2 (x_p + x_q) + (c - A/2) [x_p != x_q]``: the best expansion is a minimum cut (Boykov, Veksler and
+Zabih, Fast approximate energy minimization via graph cuts, PAMI 2001). When no expansion gains, the score is at most
+``sum_e c_e [y*_p != y*_q]`` below that of a best labeling y*. For two labels the expansion of label 1 from all labels 0
+is the exact cut.
+
+Most labels of most nodes are ruled out before the first cut. All labels are *possible* at first. With
+
+    low_p(a)  = theta_p(a) + sum of c_e over the neighbours at which only a is possible,
+    high_p(b) = theta_p(b) + sum of c_e over the neighbours at which b is possible,
+
+a change from b to a at p gains at least ``low_p(a) - high_p(b)``, whatever possible labels the neighbours have. Where
+that is positive, no best labeling has b at p, and b is no longer possible there (dead-end elimination; R. F. Goldstein,
+Biophysical Journal 1994). An expansion of alpha then only moves nodes at which alpha is possible. The guarantee above
+stays: all that its proof asks for are expansions to the labels of y*.
 """
 
 from __future__ import annotations
@@ -17,21 +27,26 @@ import numpy as np
 
 from bcfw.kernels import not_inlined
 from bcfw.kernels.maxflow import SOURCE, Flow, max_flow
-from bcfw.kernels.message_passing import BOUND, DONE, VALUE, clear_messages, largest, reweighted, solve_forest
+from bcfw.kernels.message_passing import BOUND, VALUE, clear_messages, largest, reweighted, solve_forest
 from bcfw.models.kernels.label_graph import links_of, scores_of, set_tables, take_labels, value_of
 from bcfw.models.kernels.labelings import labeling_value
 from bcfw.models.kernels.pairwise_graph import BOUND_PATIENCE
 
-#: Relative gain below which an expansion counts as none.
+#: Relative gain below which an expansion, or a change that rules a label out, counts as none.
 LEAST_GAIN = 1e-12
 
 #: Rounds over all labels; a round that gains nothing is the last.
 MOST_ROUNDS = 100
 
+#: Sweeps over the nodes that rule out labels: more of them take longer than the cuts that they make smaller.
+SWEEPS = 3
+
+#: Value of ``only`` while several labels of a node are possible.
+SEVERAL = -1
+
 
 def argmax(data, i, w, work):
-    """A labeling that no expansion improves; exact on forests and for two labels."""
-    start = data.y_off[i]
+    """A labeling that no expansion to possible labels improves; exact on forests and for two labels."""
     K = data.n_labels
     if data.forest[i]:
         set_tables(data, i, work)
@@ -39,13 +54,11 @@ def argmax(data, i, w, work):
         take_labels(data, i, work.best, work)
         work.found[BOUND] = labeling_value(data, i, w, work)
         return work.found[BOUND]
-    for p in range(data.y_off[i + 1] - start):
-        best = largest(work.theta[p * K : p * K + K]) if K > 2 else 0
-        work.y[p] = -1 if data.y[start + p] < 0 else best
+    undecided = rule_out(data, i, work)
     value = labeling_value(data, i, w, work)
     idle = 0
     alpha = 1 % K
-    for _ in range(MOST_ROUNDS * K):
+    for _ in range(MOST_ROUNDS * K if undecided > 0 else 0):
         if idle == K:
             break
         gained = expand(data, i, alpha, value, w, work)
@@ -53,65 +66,176 @@ def argmax(data, i, w, work):
         value = gained
         alpha = alpha + 1 if alpha + 1 < K else 0
     work.found[VALUE] = value
-    work.found[BOUND] = value if K <= 2 else np.inf
+    work.found[BOUND] = value if K <= 2 or undecided == 0 else np.inf
     return value
+
+
+# --- labels that no best labeling has ----------------------------------------------------------------------------
+
+
+@not_inlined
+def rule_out(data, i, work):
+    """Rule out labels, and begin with a possible labeling; returns at how many nodes several labels are possible.
+
+    The labeling starts with the best label of each node alone (0 of two labels). A label of it that is ruled out gives
+    way to the one that is better, so that its value only grows.
+    """
+    K = data.n_labels
+    start = data.y_off[i]
+    V = data.y_off[i + 1] - start
+    undecided = 0
+    for p in range(V):
+        labelled = data.y[start + p] >= 0
+        best = largest(work.theta[p * K : p * K + K]) if K > 2 else 0
+        work.y[p] = best if labelled else -1
+        work.only[p] = SEVERAL if labelled and K > 1 else 0
+        undecided += work.only[p] == SEVERAL
+        for a in range(K):
+            work.possible[p, a] = 1.0
+    for _ in range(SWEEPS):
+        ruled_out = 0
+        for p in range(V):
+            if work.only[p] == SEVERAL:
+                set_limits(data, i, p, work)
+                ruled_out += drop_labels(p, work)
+                undecided -= work.only[p] != SEVERAL
+        if ruled_out == 0:
+            break
+    return undecided
+
+
+def set_limits(data, i, p, work):
+    """``base = low_p`` and ``h = high_p``."""
+    K = data.n_labels
+    start = data.y_off[i]
+    n_node_parts = (data.y_off[i + 1] - start) * K
+    arc = 2 * data.edge_off[i]
+    low, high = work.base, work.h
+    for a in range(K):
+        low[a] = work.theta[p * K + a]
+        high[a] = low[a]
+    for k in range(arc + data.arc_off[start + i + p], arc + data.arc_off[start + i + p + 1]):
+        q = data.head[k]
+        c = -work.theta[n_node_parts + data.arc_edge[k]]
+        if work.only[q] == SEVERAL:
+            possible = work.possible[q]
+            for a in range(K):
+                high[a] += c * possible[a]
+        else:
+            low[work.only[q]] += c
+            high[work.only[q]] += c
+
+
+def drop_labels(p, work):
+    """Rule out the labels of a node that are worse than the one of largest low_p; returns how many."""
+    low, high = work.base, work.h
+    possible = work.possible[p]
+    best = work.y[p]
+    for a in range(possible.shape[0]):
+        if possible[a] > 0.0 and low[a] > low[best]:
+            best = a
+    least = low[best] - LEAST_GAIN * (1.0 + abs(low[best]))
+    others = 0
+    dropped = 0
+    for a in range(possible.shape[0]):
+        if a != best and possible[a] > 0.0:
+            if high[a] < least:
+                possible[a] = 0.0
+                dropped += 1
+            else:
+                others += 1
+    if possible[work.y[p]] == 0.0:
+        work.y[p] = best
+    if others == 0:
+        work.only[p] = best
+    return dropped
+
+
+# --- expansions --------------------------------------------------------------------------------------------------
 
 
 @not_inlined
 def expand(data, i, alpha, value, w, work):
     """Take the best expansion of a label if it gains; returns the new value, ``value`` is that before."""
-    start = data.y_off[i]
-    V = data.y_off[i + 1] - start
-    set_expansion(data, i, alpha, work)
-    first, stop = 2 * data.edge_off[i], 2 * data.edge_off[i + 1]
-    flow = Flow(
-        work.cap, work.excess, work.tree, work.parent, work.dated, work.dist, work.next, work.orphans, work.queue
-    )
-    max_flow(data.arc_off[start + i : start + i + V + 1], data.head[first:stop], data.sister[first:stop], flow)
+    V = data.y_off[i + 1] - data.y_off[i]
+    movable = list_movable(V, alpha, work)
+    least = LEAST_GAIN * (1.0 + abs(value))
+    if movable == 0 or best_gain(data, i, alpha, movable, work) <= least:
+        return value
     for p in range(V):
-        work.trial[p] = alpha if work.tree[p] == SOURCE and work.y[p] >= 0 else work.y[p]
+        work.trial[p] = alpha if work.place[p] >= 0 and work.tree[work.place[p]] == SOURCE else work.y[p]
     gained = value_of(data, i, work.trial[:V], w, work)
-    if gained <= value + LEAST_GAIN * (1.0 + abs(value)):
+    if gained <= value + least:
         return value
     for p in range(V):
         work.y[p] = work.trial[p]
     return gained
 
 
-def set_expansion(data, i, alpha, work):
-    """Capacities of the cut: what alpha gains at each node, and for each edge an arc q -> p with B + C - A."""
+def list_movable(n_nodes, alpha, work):
+    """Number the nodes that may take alpha and do not have it; returns how many."""
+    count = 0
+    for p in range(n_nodes):
+        work.place[p] = -1
+        if work.only[p] == SEVERAL and work.possible[p, alpha] > 0.0 and work.y[p] != alpha:
+            work.place[p] = count
+            work.movable[count] = p
+            count += 1
+    return count
+
+
+def best_gain(data, i, alpha, movable, work):
+    """Cut the graph of the movable nodes: those in ``SOURCE`` should take alpha; returns what they gain."""
+    gain = 0.0
+    arcs = 0
+    for j in range(movable):
+        work.cut_off[j] = arcs
+        arcs = set_node(data, i, alpha, j, arcs, work)
+        gain += max(work.excess[j], 0.0)
+    work.cut_off[movable] = arcs
+    flow = Flow(
+        work.cap, work.excess, work.tree, work.parent, work.dated, work.dist, work.next, work.orphans, work.queue
+    )
+    return gain - max_flow(work.cut_off[: movable + 1], work.cut_head[:arcs], work.cut_sister[:arcs], flow)
+
+
+def set_node(data, i, alpha, j, arcs, work):
+    """Capacities of the j-th movable node and its arcs to others, which begin at ``arcs``; returns where they end."""
     K = data.n_labels
-    V = data.y_off[i + 1] - data.y_off[i]
-    y = work.y
-    for p in range(V):
-        work.excess[p] = 0.0
-        if y[p] >= 0:
-            work.excess[p] = work.theta[p * K + alpha] - work.theta[p * K + y[p]]
-    first = data.edge_off[i]
-    for e in range(data.edge_off[i + 1] - first):
-        p, q = data.left[first + e], data.right[first + e]
-        c = -work.theta[V * K + e]
-        A = c if y[p] != y[q] else 0.0
-        C = c if alpha != y[q] else 0.0
-        work.excess[p] -= C - A
-        work.excess[q] += C
-    for a in range(2 * first, 2 * data.edge_off[i + 1]):
-        e = data.arc_edge[a]
-        p, q = data.left[first + e], data.right[first + e]
-        c = -work.theta[V * K + e]
-        unequal = int(y[p] != alpha) + int(y[q] != alpha) - int(y[p] != y[q])
-        work.cap[a - 2 * first] = c * unequal if data.head[a] == p else 0.0
+    start = data.y_off[i]
+    n_node_parts = (data.y_off[i + 1] - start) * K
+    first = 2 * data.edge_off[i]
+    p = work.movable[j]
+    before = work.y[p]
+    gain = work.theta[p * K + alpha] - work.theta[p * K + before]
+    for k in range(data.arc_off[start + i + p], data.arc_off[start + i + p + 1]):
+        q = data.head[first + k]
+        c = -work.theta[n_node_parts + data.arc_edge[first + k]]
+        if work.place[q] < 0:
+            gain += c * (int(work.y[q] == alpha) - int(work.y[q] == before))
+            continue
+        half = 0.5 * c if work.y[q] != before else 0.0  # A/2
+        gain += half
+        work.cap[arcs] = c - half
+        work.cut_head[arcs] = work.place[q]
+        work.cut_arc[k] = arcs
+        if work.place[q] < j:
+            sister = work.cut_arc[data.sister[first + k]]
+            work.cut_sister[arcs] = sister
+            work.cut_sister[sister] = arcs
+        arcs += 1
+    work.excess[j] = gain
+    return arcs
 
 
 def upper_bound(data, i, w, work):
-    """What is proved: the value itself where the oracle is exact, else the bound of TRW-S if it is wanted."""
-    if not data.forest[i] and data.n_labels > 2 and data.effort[2] > 0:
+    """What is proved: the value itself where the labeling is known to be optimal, else the bound of TRW-S if wanted."""
+    if work.found[BOUND] == np.inf and data.effort[2] > 0:
         links = links_of(data, i)
         scores = scores_of(work)
         value = work.found[VALUE]
         set_tables(data, i, work)
         clear_messages(links, scores)
         work.found[VALUE] = value
-        work.found[DONE] = 0.0
         reweighted(links, scores, data.effort[2], BOUND_PATIENCE)
     return work.found[BOUND]
