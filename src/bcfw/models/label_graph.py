@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -76,12 +75,16 @@ class LabelGraph(KernelModel):
         """The graphs, and the labels of their nodes or None without y."""
         if y is not None:
             check_same_length(X, y, self._owner)
-        graphs = read_graphs(X, self._owner, functools.partial(read_row_graph, signed=self._signed))
+        graphs = read_graphs(X, self._owner, self._read_graph)
         if y is None:
             return graphs, None
         sizes = [graph.n_nodes for graph in graphs]
         where = f"{self._owner}: example"
         return graphs, [node_labels(one, self.n_labels, sizes[i], f"{where} {i}") for i, one in enumerate(y)]
+
+    def _read_graph(self, x: Any, where: str) -> RowGraph:
+        """One graph, checked; ``where`` names it in errors."""
+        return read_row_graph(x, where, self._signed)
 
     def _bound_to(self, examples: Examples, sample_weight: np.ndarray | None) -> Self:
         """A copy with the costs fixed and n_labels, n_features, n_edge_features and dim = F K + G Q set."""
@@ -213,7 +216,7 @@ class LabelGraph(KernelModel):
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y), (dim,); nodes with label -1 and their edges are left out."""
         self._check_bound()
-        graph = read_row_graph(x, f"{self._owner}: x", self._signed)
+        graph = self._read_graph(x, f"{self._owner}: x")
         check_sizes([graph], int(self.n_features or 0), int(self.n_edge_features or 0), self._owner)
         labels = node_labels(y, self.n_labels, graph.n_nodes, f"{self._owner}: y")
         inner = without_unlabelled(graph, labels)

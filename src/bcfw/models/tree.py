@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bcfw.errors import InputError
-from bcfw.inputs.graphs import closing_edge
+from bcfw.inputs.graphs import RowGraph, closing_edge
 from bcfw.models.kernels import tree as tree_kernels
 from bcfw.models.kernels.label_graph import LABEL_GRAPH_KERNELS, LabelGraphData
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
 from bcfw.models.kernels.tree import marginals_pass, max_marginals_pass
-from bcfw.models.label_graph import Examples, PairWeights
+from bcfw.models.label_graph import PairWeights
 from bcfw.options import Flag
 from bcfw.passes.contract import kernel_set
 
@@ -92,17 +92,15 @@ class Tree(PairWeights):
         super().__init__(n_labels, cost, class_balance, normalize)
         self.symmetric = bool(Flag(False).check(self._owner, "symmetric", symmetric))
 
-    def _read(self, X: Any, y: Any = None) -> Examples:
-        """The forests, and the labels of their nodes or None without y."""
-        graphs, labels = super()._read(X, y)
-        for i, graph in enumerate(graphs):
-            e = closing_edge(graph.edges, graph.n_nodes)
-            if e >= 0:
-                raise InputError(
-                    f"{self._owner}: example {i}: edge {e} joins nodes {graph.edges[e].tolist()} and closes a cycle; "
-                    "the edges must form a forest (for other graphs use PairwiseGraph)"
-                )
-        return graphs, labels
+    def _read_graph(self, x: Any, where: str) -> RowGraph:
+        graph = super()._read_graph(x, where)
+        e = closing_edge(graph.edges, graph.n_nodes)
+        if e >= 0:
+            raise InputError(
+                f"{where}: edge {e} joins nodes {graph.edges[e].tolist()} and closes a cycle; the edges must form a "
+                "forest (for other graphs use PairwiseGraph)"
+            )
+        return graph
 
     def oracle_operations(self, data: LabelGraphData) -> float:
         """Scores of all parts, tables of the links, and one message along each."""
