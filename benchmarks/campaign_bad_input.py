@@ -28,7 +28,7 @@ import bcfw
 from bcfw import datasets
 from bcfw.commands import main as command
 from bcfw.errors import BcfwError
-from bcfw.models import BinaryGraph, Chain, Matching, Multiclass, Multilabel
+from bcfw.models import BinaryGraph, Chain, Matching, Multiclass, Multilabel, Tree
 
 Call = Callable[[], Any]
 
@@ -71,6 +71,7 @@ PROBLEMS: dict[str, tuple[Any, Any, Any]] = {
     "Multilabel": (Multilabel(), X, np.array([[0, 1], [1, 0], [1, 1], [0, 0]])),
     "Chain": (Chain(), CHAINS, [[0, 1, 0], [1], [0, 0]]),
     "BinaryGraph": (BinaryGraph(), [GRAPH, GRAPH], [[0, 1, 1], [1, 1, 0]]),
+    "Tree": (Tree(), [GRAPH, GRAPH], [[0, 1, 1], [1, 1, 0]]),
     "Matching": (Matching(), [LINKS, LINKS], [np.eye(2, dtype=int), 1 - np.eye(2, dtype=int)]),
 }
 
@@ -79,6 +80,7 @@ ESTIMATORS: dict[str, Any] = {
     "Multilabel": bcfw.MultilabelSVM,
     "Chain": bcfw.ChainSVM,
     "BinaryGraph": bcfw.GraphSVM,
+    "Tree": bcfw.TreeSVM,
     "Matching": bcfw.MatchingSVM,
 }
 

@@ -415,7 +415,7 @@ def doubled_edges(rng: np.random.Generator, V: int) -> np.ndarray:
 
 def label_graph_cases() -> Iterator[Case]:
     """Graphs on which oracles are exact, and others: rings of more than two labels, and unlabelled nodes."""
-    pairwise, potts = bcfw.models.PairwiseGraph, bcfw.models.PottsGraph
+    pairwise, potts, tree = bcfw.models.PairwiseGraph, bcfw.models.PottsGraph, bcfw.models.Tree
     tied, bounded = {"symmetric": True, "normalize": False}, {"bound_iterations": 100}
     balanced = {"class_balance": True}
     for name, kind, options, pair, edges_of, K, sizes, with_cost, unlabelled, sparse in (
@@ -427,13 +427,16 @@ def label_graph_cases() -> Iterator[Case]:
         ("potts-two-csr", potts, {}, unequal_pair, ring_edges, 2, (3, 4, 3, 5), True, 0.0, True),
         ("potts-ring-csr", potts, bounded, unequal_pair, ring_edges, 3, (3, 4, 3), True, 0.0, True),
         ("potts-unlabelled", potts, bounded, unequal_pair, forest_edges, 3, (5, 4, 5), True, 0.3, False),
+        ("tree-forest-cost", tree, {}, ordered_pair, forest_edges, 3, (3, 4, 1, 2), True, 0.0, False),
+        ("tree-tied-csr", tree, tied, unordered_pair, doubled_edges, 2, (4, 3, 2, 3), True, 0.0, True),
+        ("tree-unlabelled", tree, balanced, ordered_pair, forest_edges, 3, (4, 5, 4, 4), False, 0.3, False),
     ):
         rng = np.random.default_rng(40 + K)
         F, G = 2, 2
         X, y = [], []
         for V in sizes:
             nodes, edges = rng.standard_normal((V, F)), edges_of(rng, V)
-            values = rng.random((len(edges), G)) - (0.5 if kind is pairwise else 0.0)
+            values = rng.random((len(edges), G)) - (0.0 if kind is potts else 0.5)
             X.append((sp.csr_matrix(nodes), edges, sp.csr_matrix(values)) if sparse else (nodes, edges, values))
             y.append(np.where(rng.random(V) < unlabelled, -1, rng.integers(K, size=V)))
         cost = random_cost(rng, K) if with_cost else 1.0 - np.eye(K)
@@ -458,6 +461,7 @@ BUILDERS: dict[str, Callable[[], Iterator[Case]]] = {
     "binary_graph": build_binary_graph,
     "pairwise_graph": functools.partial(build_label_graph, "pairwise"),
     "potts_graph": functools.partial(build_label_graph, "potts"),
+    "tree": functools.partial(build_label_graph, "tree"),
 }
 
 

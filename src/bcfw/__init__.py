@@ -22,7 +22,8 @@ _HOMES = {
     "CompiledModel": "bcfw.models",
     "check_model": "bcfw.models",
     **dict.fromkeys(
-        ("StructuralSVM", "MulticlassSVM", "MultilabelSVM", "ChainSVM", "GraphSVM", "MatchingSVM"), "bcfw.estimators"
+        ("StructuralSVM", "MulticlassSVM", "MultilabelSVM", "ChainSVM", "GraphSVM", "MatchingSVM", "TreeSVM"),
+        "bcfw.estimators",
     ),
     **dict.fromkeys(("StructuralSVMCV", "MulticlassSVMCV", "MultilabelSVMCV", "ChainSVMCV"), "bcfw.estimators"),
     **dict.fromkeys(

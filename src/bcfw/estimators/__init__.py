@@ -7,6 +7,7 @@ from bcfw.estimators.matching import MatchingSVM, alignment_scores
 from bcfw.estimators.multiclass import MulticlassSVM
 from bcfw.estimators.multilabel import MultilabelSVM
 from bcfw.estimators.structural import StructuralSVM
+from bcfw.estimators.tree import TreeSVM
 
 __all__ = [
     "ChainSVM",
@@ -19,5 +20,6 @@ __all__ = [
     "MultilabelSVMCV",
     "StructuralSVM",
     "StructuralSVMCV",
+    "TreeSVM",
     "alignment_scores",
 ]

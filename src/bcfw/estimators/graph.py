@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from numbers import Number
 from typing import Any
 
-import joblib
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bcfw.errors import InputError, OptionError
-from bcfw.estimators.base import LabelSVM, Task
-from bcfw.inputs.classes import encode, example_of, find_classes, flatten, label_array
-from bcfw.inputs.examples import read_list
-from bcfw.inputs.graphs import node_matrix
-from bcfw.inputs.labels import UNLABELLED, cost_matrix
-from bcfw.inputs.sample_weights import read_sample_weight
+from bcfw.errors import OptionError
+from bcfw.estimators.nodes import NodeSVM
 from bcfw.models import BinaryGraph, PairwiseGraph, PottsGraph
 from bcfw.options import Choice, Flag
-from bcfw.result import Result
 from bcfw.run import Callback
 from bcfw.solvers import Solver
 
@@ -28,7 +19,7 @@ from bcfw.solvers import Solver
 PAIRWISE = Choice("potts", "full")
 
 
-class GraphSVM(LabelSVM):
+class GraphSVM(NodeSVM):
     """Labels on the nodes of graphs by a structural SVM.
 
     With ``pairwise="potts"`` the score of labels y for a graph is
@@ -126,12 +117,6 @@ class GraphSVM(LabelSVM):
     ) -> None:
         self._keep(locals())
 
-    def predict(self, X: Any) -> list[Any]:
-        """The best labels of every graph: (V,) arrays, or lists if the labels are objects such as tuples."""
-        check_is_fitted(self)
-        labels = [self.classes_[codes] for codes in self.result_.predict(self._graphs(X))]
-        return [one.tolist() for one in labels] if self.classes_.dtype.kind == "O" else labels
-
     def decision_function(self, X: Any) -> list[np.ndarray]:
         """How sure the labels are: an array per graph.
 
@@ -145,43 +130,6 @@ class GraphSVM(LabelSVM):
         sure = model.margins if isinstance(model, BinaryGraph) else model.changes
         return sure(self.result_.w, self._graphs(X))  # type: ignore[no-any-return]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Fraction of the labelled nodes predicted right; ``sample_weight`` has one number per graph."""
-        check_is_fitted(self)
-        predicted = self.result_.predict(self._graphs(X))
-        flat, known, offsets = self._flatten(y, [len(codes) for codes in predicted])
-        if not known.any():
-            raise InputError(f"{self._name}: no node has a label to compare predictions with")
-        truth = encode(flat, self.classes_, self.unseen, example_of(offsets, self._name, np.flatnonzero(known)))
-        weight = read_sample_weight(sample_weight, len(predicted))
-        weight = np.ones(len(predicted)) if weight is None else weight
-        correct = truth == np.concatenate(predicted)[known]
-        spread = np.repeat(weight, np.diff(offsets))[known]
-        if not spread.any():
-            raise InputError(f"{self._name}: sample_weight is zero on all graphs that have labelled nodes")
-        return float(np.average(correct, weights=spread))
-
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
-        graphs = self._graphs(X, reset=True)
-        flat, known, offsets = self._flatten(y, [x[0].shape[0] for x in graphs])
-        self.classes_, codes = find_classes(flat, example_of(offsets, self._name, np.flatnonzero(known)))
-        if len(self.classes_) < 2:
-            raise InputError(
-                f"{self._name}: y has {len(self.classes_)} classes {self.classes_.tolist()[:5]}; give labels of "
-                "at least 2 classes (None and -1 mean: no label)"
-            )
-        weight = read_sample_weight(sample_weight, len(graphs))
-        spread = None if weight is None else np.repeat(weight, np.diff(offsets))[known]
-        cost = self._class_weights(codes, spread)[:, None] * cost_matrix(self.cost, len(self.classes_), self._name)
-        labels = np.full(len(known), UNLABELLED)
-        labels[known] = codes
-        model = self._model(cost)
-        truths = [labels[a:b] for a, b in itertools.pairwise(offsets)]
-        useful = np.array([np.any(truth != UNLABELLED) for truth in truths])
-        if not useful.all():
-            weight = useful * (1.0 if weight is None else weight)
-        return Task(model, graphs, truths, weight)
-
     def _read_options(self) -> None:
         super()._read_options()
         PAIRWISE.check(self._name, "pairwise", self.pairwise)
@@ -191,7 +139,7 @@ class GraphSVM(LabelSVM):
 
     def _model(self, cost: np.ndarray) -> Any:
         """The model for the classes and options at hand."""
-        options = {"cost": cost, "normalize": self.normalize}
+        options: dict[str, Any] = {"cost": cost, "normalize": self.normalize}
         if self.pairwise == "potts" and len(cost) == 2:
             return BinaryGraph(**options)
         if self.bound_iterations is not None:
@@ -199,39 +147,3 @@ class GraphSVM(LabelSVM):
         if self.pairwise == "potts":
             return PottsGraph(len(cost), **options)
         return PairwiseGraph(len(cost), self.symmetric, **options)
-
-    def _graphs(self, X: Any, reset: bool = False) -> list[Any]:
-        """The graphs as the model sees them, of one number of node features, which ``reset`` takes from the first."""
-        graphs = []
-        for i, x in enumerate(read_list(X, "X", self._name)):
-            where = f"{self._name}: example {i}"
-            if not isinstance(x, Sequence) or len(x) != 3:
-                raise InputError(f"{where} must be a tuple (node_features, edges, edge_features)")
-            nodes = node_matrix(x[0], where)
-            if reset and i == 0:
-                self.n_features_in_ = nodes.shape[1]
-            if nodes.shape[1] != self.n_features_in_:
-                raise InputError(f"{where} has {nodes.shape[1]} node features, expected {self.n_features_in_}")
-            graphs.append((self._with_constant(nodes), x[1], x[2]))
-        return graphs
-
-    def _flatten(self, y: Any, sizes: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The labels of all labelled nodes, which nodes these are, and the graphs' offsets."""
-        flat, offsets = flatten(y, sizes, "nodes", self._name)
-        known = np.array([not is_unlabelled(label) for label in flat.tolist()], dtype=bool)
-        given = flat[known]
-        return label_array(given.tolist()) if given.dtype.kind == "O" else given, known, offsets
-
-    def _set_weights(self, result: Result) -> None:
-        K, F = len(self.classes_), result.model.n_features
-        self.edge_coef_ = result.model.edge_weights(result.w)
-        self._set_unary(result.w[: F * K].reshape(-1, K))
-
-    def _warm_key(self, task: Task) -> Any:
-        """A hash of costs and data: averages are kept as differences to the truth on the very same graphs."""
-        return joblib.hash((vars(task.model), task.X, task.y, self.classes_.tolist()))
-
-
-def is_unlabelled(label: Any) -> bool:
-    """None and the number -1 stand for no label."""
-    return label is None or (isinstance(label, Number) and not isinstance(label, bool) and label == UNLABELLED)

@@ -207,6 +207,26 @@ def make_arcs(edges: np.ndarray, n_nodes: int) -> Arcs:
     return Arcs(off, head.astype(np.int32), np.roll(place, n_edges)[order], (order % max(n_edges, 1)).astype(np.int32))
 
 
+def closing_edge(edges: np.ndarray, n_nodes: int) -> int:
+    """The first edge that closes a cycle, -1 if there is none; edges between the same two nodes count as one."""
+    above, seen = list(range(n_nodes)), set()
+
+    def root(node: int) -> int:
+        while above[node] != node:
+            above[node] = above[above[node]]
+            node = above[node]
+        return node
+
+    for e, (p, q) in enumerate(np.sort(edges, axis=1).tolist()):
+        if (p, q) not in seen:
+            seen.add((p, q))
+            one, two = root(p), root(q)
+            if one == two:
+                return e
+            above[one] = two
+    return -1
+
+
 class LinkLayout(NamedTuple):
     """One graph as :mod:`bcfw.kernels.message_passing` sees it: edges that join the same nodes are one link.
 

@@ -19,8 +19,7 @@ where ahead_p counts the links of p that the sweep still goes along, and no swee
 Convergent tree-reweighted message passing for energy minimization, PAMI 2006). A backward sweep is the mirror image. On
 the way each node takes the label that is best given the labels behind it and the messages ahead.
 
-On a forest, in an order in which each node has at most one link to earlier nodes, one backward sweep that passes on
-whole h_p is max-sum dynamic programming: its bound is the maximum, and labels taken from the roots on are optimal.
+Forests have exact algorithms on the same records: :mod:`bcfw.kernels.forests`.
 """
 
 from __future__ import annotations
@@ -71,6 +70,7 @@ class Scores(NamedTuple):
     theta : (V K,) scores of the nodes, one row of K after the other
     T, S : (L, K, K) scores of the links, ``S[l, b, a] = T[l, a, b]`` for label a at lo and b at hi
     up, down : (L, K) messages to hi and to lo
+    belief : (V, K) what nodes of forests gather
     spare_up, spare_down : (L, K) messages of max-product
     h, base : (K,) scratch
     y, trial, rounded : (V,) the best labeling found, the latest one, and scratch
@@ -82,6 +82,7 @@ class Scores(NamedTuple):
     S: np.ndarray
     up: np.ndarray
     down: np.ndarray
+    belief: np.ndarray
     spare_up: np.ndarray
     spare_down: np.ndarray
     h: np.ndarray
@@ -217,27 +218,6 @@ def keep_if_better(links, scores, y):
 
 
 @not_inlined
-def solve_forest(links, scores):
-    """Best labeling of a forest in a fitting order: max-sum from the leaves to the roots, labels on the way back."""
-    K = scores.h.shape[0]
-    base = scores.base
-    clear_messages(links, scores)
-    sweep(links, scores, False, False)
-    for j in range(links.order.shape[0]):
-        p = links.order[j]
-        for a in range(K):
-            base[a] = scores.theta[p * K + a]
-        for k in range(links.middle[p], links.first[p + 1]):
-            add_row(scores.down[links.arc[k]], base)
-        for k in range(links.first[p], links.middle[p]):
-            link = links.arc[k]
-            add_row(scores.T[link, scores.trial[links.lo[link]]], base)
-        scores.trial[p] = largest(base)
-    keep_if_better(links, scores, scores.trial)
-    scores.found[BOUND] = scores.found[VALUE]  # up to rounding, whatever order they were added up in
-
-
-@not_inlined
 def reweighted(links, scores, iterations, patience):
     """Iterations of TRW-S, each a sweep either way, from the messages that are there.
 
@@ -296,6 +276,7 @@ def max_product(links, scores, iterations):
         scores.S,
         scores.spare_up,
         scores.spare_down,
+        scores.belief,
         scores.up,
         scores.down,
         scores.h,
@@ -321,6 +302,6 @@ def make_scores(n_nodes: int, n_links: int, n_labels: int, theta: np.ndarray) ->
     """Room for graphs of up to so many nodes and links; ``theta`` is used as it is."""
     T, S = (np.zeros((n_links, n_labels, n_labels)) for _ in range(2))
     up, down, spare_up, spare_down = (np.zeros((n_links, n_labels)) for _ in range(4))
-    h, base = (np.zeros(n_labels) for _ in range(2))
+    belief, h, base = np.zeros((n_nodes, n_labels)), np.zeros(n_labels), np.zeros(n_labels)
     y, trial, rounded = (np.zeros(n_nodes, np.int64) for _ in range(3))
-    return Scores(theta, T, S, up, down, spare_up, spare_down, h, base, y, trial, rounded, np.zeros(3))
+    return Scores(theta, T, S, up, down, belief, spare_up, spare_down, h, base, y, trial, rounded, np.zeros(3))

@@ -11,6 +11,7 @@ from bcfw.models.multiclass import Multiclass
 from bcfw.models.multilabel import Multilabel
 from bcfw.models.pairwise_graph import PairwiseGraph
 from bcfw.models.potts_graph import PottsGraph
+from bcfw.models.tree import Tree
 
 #: Every built-in model; common tests run over it.
 MODELS = {
@@ -21,6 +22,7 @@ MODELS = {
     "binary_graph": BinaryGraph,
     "pairwise_graph": PairwiseGraph,
     "potts_graph": PottsGraph,
+    "tree": Tree,
 }
 
 __all__ = ["MODELS", "CompiledModel", "KernelModel", "Model", "check_model"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
-import itertools
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,14 +29,11 @@ from bcfw.kernels.maxflow import make_flow
 from bcfw.kernels.message_passing import make_scores
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels.binary_graph import number_columns
-from bcfw.models.kernels.label_graph import LabelGraphData, LabelGraphWork, brackets_pass, changes_pass
+from bcfw.models.kernels.label_graph import LabelGraphData, LabelGraphWork
 from bcfw.models.part_vectors import part_scratch
-from bcfw.options import Count, Flag
+from bcfw.options import Flag
 
 Examples = tuple[list[RowGraph], list[np.ndarray] | None]
-
-#: Iterations of TRW-S and of max-product for a prediction: there it pays to look longer than in a step of training.
-PREDICTION = (100, 20)
 
 
 class LabelGraph(KernelModel):
@@ -47,7 +42,6 @@ class LabelGraph(KernelModel):
     The weights are ``w = [U (F, K), W (G, Q)]``. See :mod:`bcfw.models.kernels.label_graph`.
     """
 
-    exact_oracle = False
     _unlabelled = UNLABELLED
 
     #: Whether edge features may be negative, and what their sign is in phi.
@@ -57,18 +51,12 @@ class LabelGraph(KernelModel):
     #: Whether the oracle needs the arcs of a maximum flow.
     _cuts: ClassVar[bool] = False
 
-    #: Iterations of TRW-S and of max-product in the oracle of training.
-    _iterations: tuple[int, int] = (0, 0)
-
-    def __init__(
-        self, n_labels: int | None, cost: Any, class_balance: bool, normalize: bool, bound_iterations: int
-    ) -> None:
+    def __init__(self, n_labels: int | None, cost: Any, class_balance: bool, normalize: bool) -> None:
         owner = self._owner
         self.n_labels = label_count(n_labels, owner)
         self.cost = cost
         self.class_balance = bool(Flag(False).check(owner, "class_balance", class_balance))
         self.normalize = bool(Flag(True).check(owner, "normalize", normalize))
-        self.bound_iterations = int(Count(100, least=0).check(owner, "bound_iterations", bound_iterations))
         self.n_features: int | None = None
         self.n_edge_features: int | None = None
 
@@ -87,12 +75,16 @@ class LabelGraph(KernelModel):
         """The graphs, and the labels of their nodes or None without y."""
         if y is not None:
             check_same_length(X, y, self._owner)
-        graphs = read_graphs(X, self._owner, functools.partial(read_row_graph, signed=self._signed))
+        graphs = read_graphs(X, self._owner, self._read_graph)
         if y is None:
             return graphs, None
         sizes = [graph.n_nodes for graph in graphs]
         where = f"{self._owner}: example"
         return graphs, [node_labels(one, self.n_labels, sizes[i], f"{where} {i}") for i, one in enumerate(y)]
+
+    def _read_graph(self, x: Any, where: str) -> RowGraph:
+        """One graph, checked; ``where`` names it in errors."""
+        return read_row_graph(x, where, self._signed)
 
     def _bound_to(self, examples: Examples, sample_weight: np.ndarray | None) -> Self:
         """A copy with the costs fixed and n_labels, n_features, n_edge_features and dim = F K + G Q set."""
@@ -122,11 +114,17 @@ class LabelGraph(KernelModel):
         check_sizes(graphs, int(self.n_features or 0), int(self.n_edge_features or 0), self._owner)
         if labels is None:
             nowhere = [np.zeros(graph.n_nodes, np.int64) for graph in graphs]
-            return self._flatten(graphs, nowhere, PREDICTION)
+            return self._flatten(graphs, nowhere, self._effort(predicting=True))
         inner = [without_unlabelled(*pair) for pair in zip(graphs, labels, strict=True)]
-        return self._flatten(inner, labels, self._iterations)
+        return self._flatten(inner, labels, self._effort(predicting=False))
 
-    def _flatten(self, graphs: list[RowGraph], labels: list[np.ndarray], iterations: tuple[int, int]) -> LabelGraphData:
+    def _effort(self, predicting: bool) -> tuple[int, int, int]:
+        """Iterations of heuristic oracles, as packed; none for exact ones."""
+        return 0, 0, 0
+
+    def _flatten(
+        self, graphs: list[RowGraph], labels: list[np.ndarray], effort: tuple[int, int, int]
+    ) -> LabelGraphData:
         """The record of graphs whose edges join labelled nodes only."""
         K, Q = int(self.n_labels or 0), self.n_pairs
         y_off, edge_off = offsets([graph.n_nodes for graph in graphs]), offsets([len(graph.edges) for graph in graphs])
@@ -152,7 +150,7 @@ class LabelGraph(KernelModel):
             **self._flow_arcs(graphs),
             cost=np.ascontiguousarray(self.cost),
             loss_scale=scale,
-            effort=np.array([*iterations, self.bound_iterations], np.int64),
+            effort=np.array(effort, np.int64),
             n_features=int(self.n_features or 0),
             n_labels=K,
             n_pairs=Q,
@@ -208,37 +206,6 @@ class LabelGraph(KernelModel):
         mu[(begin + Q * edge + pair)[pair >= 0]] = 1.0
         return (mu,)
 
-    def brackets(self, w: np.ndarray, X: Any, y: Any = None) -> np.ndarray:
-        """What the oracle finds for each graph and what no labeling can exceed: a (2, n) array.
-
-        Row 0 has the value of the oracle's labeling, row 1 an upper bound of all values (infinity if none is known).
-        With y, values are loss plus score, as in training; without, scores. Where the two rows are equal up to
-        rounding, the labeling is proved to be optimal.
-        """
-        data = self.pack(X, y)
-        weights = self._checked_weights(w, data)
-        out = np.zeros((2, len(data.y_off) - 1))
-        work = self.make_work(data)
-        self.kernels.entry(brackets_pass)(tuple(data), tuple(work), weights, float(y is not None), out)
-        return out
-
-    def upper_bound(self, w: np.ndarray, x: Any, y_true: Any) -> float:
-        """At least ``max_y loss(y_true, y) + <w, features(x, y)>``; infinity if no bound is known."""
-        return float(self.brackets(w, [x], [y_true])[1, 0])
-
-    def changes(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
-        """How sure predictions are: a (V, K) array per graph.
-
-        The entry of node p and label a is the score of the predicted labels with that of p alone changed to a.
-        """
-        data = self.pack(X)
-        weights = self._checked_weights(w, data)
-        labels = self.decoded(weights, data, 0.0).astype(np.int64)
-        out = np.zeros((len(data.y), data.n_labels))
-        work = self.make_work(data)
-        self.kernels.entry(changes_pass)(tuple(data), tuple(work), weights, labels, out)
-        return [out[a:b] for a, b in itertools.pairwise(data.y_off)]
-
     def decoded(self, w: np.ndarray, data: LabelGraphData, loss_weight: float) -> np.ndarray:
         return super().decoded(self._checked_weights(w, data), data, loss_weight)
 
@@ -251,7 +218,7 @@ class LabelGraph(KernelModel):
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y), (dim,); nodes with label -1 and their edges are left out."""
         self._check_bound()
-        graph = read_row_graph(x, f"{self._owner}: x", self._signed)
+        graph = self._read_graph(x, f"{self._owner}: x")
         check_sizes([graph], int(self.n_features or 0), int(self.n_edge_features or 0), self._owner)
         labels = node_labels(y, self.n_labels, graph.n_nodes, f"{self._owner}: y")
         inner = without_unlabelled(graph, labels)
@@ -270,6 +237,35 @@ class LabelGraph(KernelModel):
             raise InputError(f"{self._owner}: y has no label at node {p}, which has one in y_true")
         costs = self.cost[truth[known], labels[known]]
         return float(costs.sum() / max(known.sum(), 1) if self.normalize else costs.sum())
+
+
+class PairWeights(LabelGraph):
+    """Base of the graph models in which every pair of labels of two neighbours has weights of its own.
+
+    With ``symmetric`` the pairs (a, b) and (b, a) share theirs, and the pairs ``a <= b`` are numbered row by row.
+    """
+
+    symmetric: bool
+
+    def _pairs(self) -> np.ndarray:
+        K = int(self.n_labels or 0)
+        if not self.symmetric:
+            return np.arange(K * K).reshape(K, K)
+        pairs = np.zeros((K, K), np.int64)
+        upper = np.triu_indices(K)
+        pairs[upper] = np.arange(len(upper[0]))
+        return np.maximum(pairs, pairs.T)
+
+    def edge_weights(self, w: np.ndarray) -> np.ndarray:
+        """(G, K, K) weights W of pairs of labels."""
+        K = int(self.n_labels or 0)
+        return w[int(self.n_features or 0) * K :].reshape(-1, self.n_pairs)[:, self._pairs()]
+
+    def _message_operations(self, data: LabelGraphData, sweeps: Any) -> float:
+        """Additions for the scores of all parts, and for so many messages along every link of a graph (or of each)."""
+        K, Q = data.n_labels, data.n_pairs
+        messages = np.sum(sweeps * np.diff(data.link_off))
+        return float(K * len(data.values) + Q * len(data.edge_values) + K * K * messages)
 
 
 def summed(rows: Rows, column: np.ndarray, n_rows: int, n_columns: int) -> np.ndarray:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from bcfw.models.heuristic_graph import HeuristicGraph
 from bcfw.models.kernels import pairwise_graph as pairwise_graph_kernels
 from bcfw.models.kernels.label_graph import LABEL_GRAPH_KERNELS, LabelGraphData
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
-from bcfw.models.label_graph import LabelGraph
+from bcfw.models.label_graph import PairWeights
 from bcfw.options import Count, Flag
 from bcfw.passes.contract import kernel_set
 
@@ -17,7 +18,7 @@ from bcfw.passes.contract import kernel_set
 MAX_PRODUCT_SHARE = 4
 
 
-class PairwiseGraph(LabelGraph):
+class PairwiseGraph(PairWeights, HeuristicGraph):
     """Each node of a graph gets one of K labels; every pair of labels of two neighbours has weights of its own.
 
     An input is ``x = (node_features (V, F), edges (E, 2), edge_features (E, G))``, features dense or sparse and of any
@@ -30,7 +31,8 @@ class PairwiseGraph(LabelGraph):
     weight, and ``w = [U (F, K), W (G, K (K + 1) / 2)]`` has the pairs ``a <= b`` row by row: (0, 0), (0, 1), ...,
     (1, 1), ...
 
-    The oracle is max-sum dynamic programming on forests: exact. On other graphs the best labels are NP-hard to find. It
+    The oracle is max-sum dynamic programming on forests: exact (if all graphs are forests,
+    :class:`bcfw.models.Tree` compiles in less time). On other graphs the best labels are NP-hard to find. It
     is sequential tree-reweighted message passing (TRW-S), which also gives an upper bound of all values. Where the
     bound is tight, the labels are optimal; where not, max-product message passing and changes of single labels look for
     better ones. Results are certified by the bounds.
@@ -86,22 +88,6 @@ class PairwiseGraph(LabelGraph):
     def _iterations(self) -> tuple[int, int]:  # type: ignore[override]
         return self.iterations, -(-self.iterations // MAX_PRODUCT_SHARE)
 
-    def _pairs(self) -> np.ndarray:
-        K = int(self.n_labels or 0)
-        if not self.symmetric:
-            return np.arange(K * K).reshape(K, K)
-        pairs = np.zeros((K, K), np.int64)
-        upper = np.triu_indices(K)
-        pairs[upper] = np.arange(len(upper[0]))
-        return np.maximum(pairs, pairs.T)
-
     def oracle_operations(self, data: LabelGraphData) -> float:
         """Scores of all parts, and the messages of some iterations."""
-        K, Q = data.n_labels, data.n_pairs
-        sweeps = 2 * np.where(data.forest, 1, self.iterations) @ np.diff(data.link_off)
-        return float(K * len(data.values) + Q * len(data.edge_values) + K * K * sweeps)
-
-    def edge_weights(self, w: np.ndarray) -> np.ndarray:
-        """(G, K, K) weights W of pairs of labels."""
-        K = int(self.n_labels or 0)
-        return w[int(self.n_features or 0) * K :].reshape(-1, self.n_pairs)[:, self._pairs()]
+        return self._message_operations(data, 2 * np.where(data.forest, 1, self.iterations))

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import InputError
+from bcfw.models.heuristic_graph import HeuristicGraph
 from bcfw.models.kernels import potts_graph as potts_graph_kernels
 from bcfw.models.kernels.label_graph import LABEL_GRAPH_KERNELS, LabelGraphData
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
-from bcfw.models.label_graph import LabelGraph
 from bcfw.passes.contract import kernel_set
 
 
-class PottsGraph(LabelGraph):
+class PottsGraph(HeuristicGraph):
     """Each node of a graph gets one of K labels; neighbours prefer equal labels, whichever these are.
 
     An input is ``x = (node_features (V, F), edges (E, 2), edge_features (E, G))``, features dense or sparse, edge

@@ -111,7 +111,7 @@ class LabelGraphWork(NamedTuple):
     y : (V,) the current labeling
     node_direction, edge_direction : (own features, K) and (own edge features, Q) features of the direction
     has_features : (1,) whether they are those of the current direction
-    T, S, up, down, spare_up, spare_down, h, base, best, trial, rounded, found : see
+    T, S, up, down, belief, spare_up, spare_down, h, base, best, trial, rounded, found : see
         :class:`bcfw.kernels.message_passing.Scores`
     cap, excess, tree, parent, dated, dist, next, orphans, queue : see :class:`bcfw.kernels.maxflow.Flow`
     possible : (V, K) 1 for the labels of a node that are not ruled out, else 0
@@ -135,6 +135,7 @@ class LabelGraphWork(NamedTuple):
     S: np.ndarray
     up: np.ndarray
     down: np.ndarray
+    belief: np.ndarray
     spare_up: np.ndarray
     spare_down: np.ndarray
     h: np.ndarray
@@ -302,6 +303,7 @@ def scores_of(work):
         work.S,
         work.up,
         work.down,
+        work.belief,
         work.spare_up,
         work.spare_down,
         work.h,

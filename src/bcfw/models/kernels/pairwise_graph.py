@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from bcfw.kernels.message_passing import (
-    BOUND,
-    clear_messages,
-    is_tight,
-    max_product,
-    reweighted,
-    solve_forest,
-)
+from bcfw.kernels.forests import solve_forest
+from bcfw.kernels.message_passing import BOUND, clear_messages, is_tight, max_product, reweighted
 from bcfw.models.kernels.label_graph import links_of, scores_of, set_tables, take_labels
 from bcfw.models.kernels.labelings import labeling_value
 

@@ -26,8 +26,9 @@ from __future__ import annotations
 import numpy as np
 
 from bcfw.kernels import not_inlined
+from bcfw.kernels.forests import solve_forest
 from bcfw.kernels.maxflow import SOURCE, Flow, max_flow
-from bcfw.kernels.message_passing import BOUND, VALUE, clear_messages, largest, reweighted, solve_forest
+from bcfw.kernels.message_passing import BOUND, VALUE, clear_messages, largest, reweighted
 from bcfw.models.kernels.label_graph import links_of, scores_of, set_tables, take_labels, value_of
 from bcfw.models.kernels.labelings import labeling_value
 from bcfw.models.kernels.pairwise_graph import BOUND_PATIENCE

@@ -1,0 +1,137 @@
+"""Labels on the nodes of trees and forests, by exact dynamic programming."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bcfw.errors import InputError
+from bcfw.inputs.graphs import RowGraph, closing_edge
+from bcfw.models.kernels import tree as tree_kernels
+from bcfw.models.kernels.label_graph import LABEL_GRAPH_KERNELS, LabelGraphData
+from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
+from bcfw.models.kernels.tree import marginals_pass, max_marginals_pass
+from bcfw.models.label_graph import PairWeights
+from bcfw.options import Flag
+from bcfw.passes.contract import kernel_set
+
+
+class Probabilities(NamedTuple):
+    """The distribution ``P(y) = exp(s(y)) / Z`` over the labels of one tree with scores s.
+
+    Attributes
+    ----------
+    log_partition : log Z
+    nodes : (V, K) probabilities ``P(y_p = a)``; zeros at nodes without label
+    edges : (E, K, K) probabilities ``P(y_p = a, y_q = b)`` for edge e = (p, q); with ``symmetric``, those of the
+        unordered pair: ``edges[e, a, b] = edges[e, b, a]`` is the probability of a at one node and b at the other
+    """
+
+    log_partition: float
+    nodes: np.ndarray
+    edges: np.ndarray
+
+
+class Tree(PairWeights):
+    """Each node of a tree gets one of K labels; every pair of labels of two neighbours has weights of its own.
+
+    An input is ``x = (node_features (V, F), edges (E, 2), edge_features (E, G))``, features dense or sparse and of any
+    sign; None for edge features is one that is always 1. The edges form a tree or, with c > 1 pieces, a forest:
+    E = V - c (two edges between the same nodes count as one). An output is ``y (V,)``, labels 0 .. K - 1. With
+    ``w = [U (F, K), W (G, K, K)]`` in C order and x_p, f_e the rows of the features,
+
+        <w, phi(x, y)> = sum_p x_p'U[:, y_p] + sum_{e = (p, q)} sum_g f_eg W[g, y_p, y_q].
+
+    The order of an edge's nodes matters, unless ``symmetric=True`` ties ``W[g, a, b] = W[g, b, a]``, as in
+    :class:`bcfw.models.PairwiseGraph`, which takes graphs with cycles, too. Here the oracle is max-sum dynamic
+    programming in O(E K^2), always exact, and so are the scores of :meth:`max_marginals` and the probabilities of
+    :meth:`probabilities`.
+
+    A node may have the label -1 in training: unlabelled. Such nodes, and the edges that touch them, are absent from the
+    loss and from phi: outputs for an example have -1 at the same nodes as its truth. Prediction labels all nodes.
+
+    Parameters
+    ----------
+    n_labels : int or None
+        K; None takes it from the training labels.
+    symmetric : bool
+        Whether the two nodes of an edge may change places.
+    cost : (K, K) array or None
+        ``cost[true, predicted] >= 0`` of one node, zero diagonal; None is the Hamming loss.
+    class_balance : bool
+        Multiply the cost of a node by a weight of its true label, ``N / (K N_k)`` with the (weighted) numbers of
+        labelled nodes in the training data, so that all labels have the same total.
+    normalize : bool
+        Divide the summed cost by the number of labelled nodes of the tree.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw
+    >>> star = np.array([[0, 1], [0, 2], [0, 3]])          # the leaves differ from the node in the middle
+    >>> X = [(sign * np.eye(4)[:, :1], star, None) for sign in (1.0, -1.0)]
+    >>> result = bcfw.train(bcfw.models.Tree(), X, [[0, 1, 1, 1], [1, 0, 0, 0]], lam=0.1)
+    >>> [labels.tolist() for labels in result.predict(X)], result.certified
+    ([[0, 1, 1, 1], [1, 0, 0, 0]], True)
+    >>> sure = result.model.probabilities(result.w, X)[0]
+    >>> sure.nodes.shape, sure.edges.shape, bool(sure.nodes[0, 0] > 0.5)
+    ((4, 2), (3, 2, 2), True)
+    """
+
+    kernels = kernel_set(tree_kernels, LABEL_GRAPH_KERNELS, shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART})
+
+    def __init__(
+        self,
+        n_labels: int | None = None,
+        symmetric: bool = False,
+        cost: Any = None,
+        class_balance: bool = False,
+        normalize: bool = True,
+    ) -> None:
+        super().__init__(n_labels, cost, class_balance, normalize)
+        self.symmetric = bool(Flag(False).check(self._owner, "symmetric", symmetric))
+
+    def _read_graph(self, x: Any, where: str) -> RowGraph:
+        graph = super()._read_graph(x, where)
+        e = closing_edge(graph.edges, graph.n_nodes)
+        if e >= 0:
+            raise InputError(
+                f"{where}: edge {e} joins nodes {graph.edges[e].tolist()} and closes a cycle; the edges must form a "
+                "forest (for other graphs use PairwiseGraph)"
+            )
+        return graph
+
+    def oracle_operations(self, data: LabelGraphData) -> float:
+        """Scores of all parts, tables of the links, and one message along each."""
+        return self._message_operations(data, 2)
+
+    def max_marginals(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
+        """How sure predictions are: a (V, K) array per tree.
+
+        The entry of node p and label a is the score of the best labels of the tree among those with ``y_p = a``.
+        """
+        data = self.pack(X)
+        out = np.zeros((len(data.y), data.n_labels))
+        work = self.make_work(data)
+        self.kernels.entry(max_marginals_pass)(tuple(data), tuple(work), self._checked_weights(w, data), out)
+        return [out[a:b] for a, b in itertools.pairwise(data.y_off)]
+
+    def probabilities(self, w: np.ndarray, X: Any, y: Any = None) -> list[Probabilities]:
+        """Probabilities of labels and of pairs of labels under ``P(y) = exp(s(y)) / Z``, by sum-product.
+
+        The score s of a labeling is ``<w, features(x, y)>``; with the truths y the loss is added to it, as in
+        training. An SVM does not learn probabilities: how peaked they are depends on the scale of w.
+        """
+        data = self.pack(X, y)
+        weights = self._checked_weights(w, data)
+        log_partition, parts = np.zeros(len(data.y_off) - 1), np.zeros(int(data.part_off[-1]))
+        work = tuple(self.make_work(data))
+        self.kernels.entry(marginals_pass)(tuple(data), work, weights, float(y is not None), log_partition, parts)
+        K, pairs = data.n_labels, self._pairs()
+        found = []
+        for i, (begin, end) in enumerate(itertools.pairwise(data.part_off)):
+            middle = begin + K * (data.y_off[i + 1] - data.y_off[i])
+            edges = parts[middle:end].reshape(-1, data.n_pairs)[:, pairs]
+            found.append(Probabilities(float(log_partition[i]), parts[begin:middle].reshape(-1, K), edges))
+        return found
