@@ -10,6 +10,7 @@ from bcfw.models.model import Model
 from bcfw.models.multiclass import Multiclass
 from bcfw.models.multilabel import Multilabel
 from bcfw.models.pairwise_graph import PairwiseGraph
+from bcfw.models.pictorial_tree import PictorialTree
 from bcfw.models.potts_graph import PottsGraph
 
 #: Every built-in model; common tests run over it.
@@ -21,6 +22,7 @@ MODELS = {
     "binary_graph": BinaryGraph,
     "pairwise_graph": PairwiseGraph,
     "potts_graph": PottsGraph,
+    "pictorial_tree": PictorialTree,
 }
 
 __all__ = ["MODELS", "CompiledModel", "KernelModel", "Model", "check_model"]
