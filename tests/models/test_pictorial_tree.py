@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import bcfw
 from bcfw.dual.snapshots import restore, take
 from bcfw.errors import InputError, OptionError
-from bcfw.models import PictorialTree
+from bcfw.models import PictorialTree, displacement_types
 from oracle_checks import ROUNDING, check_oracle
 from problems import CASES, VARIANTS, build_pictorial_tree, matches, pictorial_case
 
@@ -299,3 +299,44 @@ def test_bad_types_are_named():
 def test_bad_options_are_named(options, message):
     with pytest.raises(OptionError, match=message):
         PictorialTree(**options)
+
+
+# --- types -------------------------------------------------------------------------------------------------------
+
+
+def test_types_are_clusters_of_displacements():
+    """Clusters far apart are found, anchors are their means, and a part may hang on two others."""
+    rng = np.random.default_rng(0)
+    edges, n = np.array([(0, 1), (2, 1), (2, 3)]), 60
+    drawn = rng.integers(2, size=(n, 4))
+    places = np.zeros((n, 4, 2))
+    places[:, 2] = [10, 0]
+    places[:, 1] = np.where(drawn[:, [1]], [20.0, 5.0], [-20.0, 5.0])
+    places[:, 3] = np.where(drawn[:, [3]], [10.0, 30.0], [10.0, -30.0])
+    places += rng.standard_normal(places.shape) + 100.0 * rng.standard_normal((n, 1, 2))
+    anchors, types = displacement_types(places, edges, 2)
+    assert anchors.shape == (3, 2, 2)
+    assert not types[:, [0, 2]].any()
+    for q in (1, 3):
+        assert (types[:, q] == drawn[:, q]).all() or (types[:, q] == 1 - drawn[:, q]).all()
+    for e, (p, q) in enumerate(edges):
+        for t in (0, 1):
+            moves = (places[:, q] - places[:, p])[types[:, q] == t]
+            np.testing.assert_allclose(anchors[e, t], moves.mean(axis=0), atol=1e-9)
+    again = displacement_types(places.tolist(), edges.tolist(), 2)
+    np.testing.assert_array_equal(again.types, types)
+
+
+@pytest.mark.parametrize(
+    ("locations", "n_types", "error", "message"),
+    [
+        (np.zeros((5, 2)), 1, InputError, r"locations must have shape \(n, 2, 2\), got \(5, 2\)"),
+        (np.zeros((5, 3, 2)), 1, InputError, r"locations must have shape \(n, 2, 2\), got \(5, 3, 2\)"),
+        (np.full((1, 2, 2), np.nan), 1, InputError, "example 0: part 0 is at nan; locations must be finite"),
+        (np.zeros((5, 2, 2)), 2, InputError, "part 1 has only 1 different displacements, too few for n_types = 2"),
+        (np.zeros((5, 2, 2)), 0, OptionError, "n_types must be a whole number >= 1, got 0"),
+    ],
+)
+def test_bad_locations_are_named(locations, n_types, error, message):
+    with pytest.raises(error, match=message):
+        displacement_types(locations, [(0, 1)], n_types)

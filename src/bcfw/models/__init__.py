@@ -4,6 +4,7 @@ from bcfw.models.binary_graph import BinaryGraph
 from bcfw.models.chain import Chain
 from bcfw.models.check import check_model
 from bcfw.models.compiled import CompiledModel
+from bcfw.models.displacement_types import displacement_types
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.matching import Matching
 from bcfw.models.model import Model
@@ -25,5 +26,5 @@ MODELS = {
     "pictorial_tree": PictorialTree,
 }
 
-__all__ = ["MODELS", "CompiledModel", "KernelModel", "Model", "check_model"]
+__all__ = ["MODELS", "CompiledModel", "KernelModel", "Model", "check_model", "displacement_types"]
 __all__ += [model.__name__ for model in MODELS.values()]

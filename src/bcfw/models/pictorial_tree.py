@@ -26,7 +26,7 @@ from bcfw.passes.contract import kernel_set
 SQUARES = (1, 3)
 
 #: Operations of the oracle per state: its score, a transform of both coordinates, and the search of the best.
-OPERATIONS = 60
+OPERATIONS = 70
 
 #: Most states of a part, as kept labelings number them.
 MOST_STATES = 2**31
