@@ -4,8 +4,9 @@
 
 Square grids of standard normal scores; the transform of both coordinates, with weights of the squares that make long
 and short envelopes, and the whole oracle on a tree of 14 parts, with one type and with four. Times are the best of the
-repeats, per location (and part and type, for the oracle). The last line has the exponents b of ``time = a locations^b``,
-fitted to the logarithms: both take time linear in the number of locations, so b should be 0.9 to 1.15.
+repeats, per location (and part and type, for the oracle). The last lines have the exponents b of
+``time = a locations^b``, fitted to the logarithms: time is linear in the number of locations, so b should be 0.9 to
+1.15.
 """
 
 from __future__ import annotations
