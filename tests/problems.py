@@ -476,7 +476,7 @@ def pictorial_case(name: str, model: Any, X: list[Any], y: list[Any]) -> Case:
             first, second = state(y, p), state(y, q)
             C[e, first[2], second[2]] = 1.0
             for axis in (0, 1):
-                d = second[axis] - first[axis] - model.anchors[e, second[2], axis]
+                d = (second[axis] - first[axis] - model.anchors[e, second[2], axis]) / model.unit
                 D[e, second[2], 2 * axis : 2 * axis + 2] = d, -(d**2)
         return np.concatenate([U.ravel(), *([C.ravel()] if T > 1 else []), D.ravel()])
 
@@ -497,7 +497,7 @@ def build_pictorial_tree() -> Iterator[Case]:
         ("two-types", 2, [(0, 1), (2, 0)], ((2, 1), (2, 2), (1, 3), (1, 2)), (0.5, 1.5, 3.0, 20.0)),
     ):
         rng = np.random.default_rng(50 + T)
-        model = bcfw.models.PictorialTree(edges, T, rng.integers(-2, 3, size=(len(edges), T, 2)) / 2.0)
+        model = bcfw.models.PictorialTree(edges, T, rng.integers(-2, 3, size=(len(edges), T, 2)) / 2.0, unit=T / 1.5)
         X, y = [], []
         for i, (H, W) in enumerate(grids):
             scores = rng.standard_normal((3, H, W) if i % 2 or T == 1 else (3, T, H, W))

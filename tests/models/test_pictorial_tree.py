@@ -34,7 +34,7 @@ def drawn_cases(draw):
     edges = draw(drawn_trees(V))
     halves = st.integers(-3, 3).map(lambda number: number / 2.0)
     anchors = np.array(draw(st.lists(halves, min_size=2 * T * (V - 1), max_size=2 * T * (V - 1))))
-    model = PictorialTree(edges, T, anchors.reshape(V - 1, T, 2))
+    model = PictorialTree(edges, T, anchors.reshape(V - 1, T, 2), unit=draw(st.sampled_from([1.0, 0.5, 4.0])))
     shape = (V, T, H, W) if draw(st.booleans()) else (V, H, W)
     size = int(np.prod(shape))
     scores = np.array(draw(st.lists(PLACES, min_size=size, max_size=size))).reshape(shape)
@@ -83,7 +83,7 @@ def test_larger_grids_against_all_pairs():
     edges, shape = [(0, 1), (2, 0), (0, 3)], (11, 17)
     r, c = (one.ravel() for one in np.indices(shape))
     for _ in range(20):
-        model = PictorialTree(edges, anchors=4.0 * rng.standard_normal((3, 1, 2)))
+        model = PictorialTree(edges, anchors=4.0 * rng.standard_normal((3, 1, 2)), unit=2.5)
         x = (rng.standard_normal((4, *shape)) * 3.0, 30.0)
         w = rng.standard_normal(model.dim)
         U, _, D = model.weight_parts(w)
@@ -94,6 +94,7 @@ def test_larger_grids_against_all_pairs():
             pairs = U[end, 0] * x[0][end].ravel()[:, None] + np.zeros((r.size, r.size))
             for axis, places in enumerate((r, c)):
                 d = (places[:, None] - places) * (1 if end == q else -1) - model.anchors[e, 0, axis]
+                d = d / model.unit
                 pairs += D[e, 0, 2 * axis] * d - D[e, 0, 2 * axis + 1] * d**2
             total += pairs.max(axis=0)
         found = model.oracle(w, x)
@@ -294,6 +295,7 @@ def test_bad_types_are_named():
         ({"edges": [(0, 1)], "n_types": 2, "anchors": np.zeros((1, 1, 2))}, r"anchors must have shape \(1, 2, 2\)"),
         ({"edges": [(0, 1)], "anchors": [[[np.nan, 0]]]}, "anchors must be finite"),
         ({"edges": [(0, 1)], "anchors": [[["a", 0]]]}, "anchors must hold real numbers"),
+        ({"edges": [(0, 1)], "unit": 0.0}, "unit must be a finite number > 0, got 0.0"),
     ],
 )
 def test_bad_options_are_named(options, message):

@@ -56,7 +56,7 @@ class PictorialTree(KernelModel):
 
         <w, phi(x, y)> = sum_p U[p, t_p] scores[p, t_p, l_p]
                          + sum_{e = (p, q)} C[e, t_p, t_q]
-                         + sum_{e = (p, q)} <D[e, t_q], (d_1, -d_1^2, d_2, -d_2^2)>,    d = l_q - l_p - r_e,
+                         + sum_{e = (p, q)} <D[e, t_q], (d_1, -d_1^2, d_2, -d_2^2)>,    d = (l_q - l_p - r_e) / unit,
 
     where ``r_e = anchors[e, t_q]`` is the displacement from p to q that type t_q of q stands for. (This is the score of
     gaps-2016, App. I.4, with types at the parts instead of the arcs.) :meth:`bounds` keeps the weights of the squares
@@ -78,6 +78,10 @@ class PictorialTree(KernelModel):
     anchors : (E, T, 2) array or None
         Displacements (rows, columns) from p to q; None is zero. :func:`bcfw.models.displacement_types` finds them by
         K-means.
+    unit : float
+        What displacements are measured in, in cells of the grid. With large displacements in single cells, squares are
+        hundreds of times larger than scores, and training takes many more passes; a unit of about the deviations from
+        the anchors makes them alike.
 
     Examples
     --------
@@ -98,12 +102,13 @@ class PictorialTree(KernelModel):
         shared=FEATURE_SPACE_KERNELS,
     )
 
-    def __init__(self, edges: Any, n_types: int = 1, anchors: Any = None) -> None:
+    def __init__(self, edges: Any, n_types: int = 1, anchors: Any = None, unit: float = 1.0) -> None:
         demand = "PictorialTree: edges must be an (E, 2) array of pairs of parts"
         self.edges = read_pairs(edges, OptionError, demand, "got {dtype} of shape {shape}").astype(np.int64)
         check_forest(self.edges, len(self.edges) + 1, "PictorialTree", "parts", "edges")
         self.n_types = int(Count(1).check("PictorialTree", "n_types", n_types))
         self.anchors = read_anchors(anchors, len(self.edges), self.n_types)
+        self.unit = float(Positive(1.0).check("PictorialTree", "unit", unit))
         self.scale: float | None = None
         E, T = len(self.edges), self.n_types
         self.dim = (E + 1) * T + (E * T * T if T > 1 else 0) + 4 * E * T
@@ -200,6 +205,7 @@ class PictorialTree(KernelModel):
             order=forest.order,
             above=forest.above,
             link=forest.link,
+            unit=self.unit,
             n_types=self.n_types,
         )
 
@@ -249,6 +255,8 @@ class PictorialTree(KernelModel):
             transformed=np.zeros((self.n_types, S)),
             joined=np.zeros(S),
             half=np.zeros(S),
+            place=np.zeros((self.n_parts, 3), np.int64),
+            truth_score=np.zeros(1),
             **envelope._asdict(),
         )
 
@@ -290,7 +298,7 @@ class PictorialTree(KernelModel):
         if self.n_types > 1:
             C[links, kind[p], kind[q]] = 1.0
         places = np.column_stack([row, column])
-        d = places[q] - places[p] - self.anchors[links, kind[q]]
+        d = (places[q] - places[p] - self.anchors[links, kind[q]]) / self.unit
         D[links, kind[q]] = np.column_stack([d[:, 0], -(d[:, 0] ** 2), d[:, 1], -(d[:, 1] ** 2)])
         return phi
 

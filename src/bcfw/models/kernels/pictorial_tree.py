@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bcfw.kernels.distance_transform import Envelope, Quadratic, best_source, transform_grid
+from bcfw.kernels.distance_transform import Envelope, Quadratic, best_source, quadratic_score, transform_grid
 from bcfw.kernels.specialise import not_inlined
 from bcfw.models.kernels.feature_space import fill, labeling_value
+from bcfw.models.kernels.labelings import slot_offset
 
 
 class PictorialData(NamedTuple):
@@ -35,6 +36,7 @@ class PictorialData(NamedTuple):
     edges : (E, 2) pairs of parts
     anchors : (E, T, 2)
     order, above, link : (V,) each; see :class:`bcfw.models.label_tree.Forest`
+    unit : what displacements are divided by
     n_types : T
     """
 
@@ -50,6 +52,7 @@ class PictorialData(NamedTuple):
     order: np.ndarray
     above: np.ndarray
     link: np.ndarray
+    unit: float
     n_types: int
 
 
@@ -62,6 +65,8 @@ class PictorialWork(NamedTuple):
     total : (V T, S) scores of states, with those of the parts below
     transformed : (T, S) transformed scores
     joined, half : (S,) best of all types, and scratch of transforms
+    place : (V, 3) rows, columns and types of a labeling
+    truth_score : (1,) <w, phi(x_i, y_i)> of the block at hand
     site, height, start, line, moved : (N,) see :class:`bcfw.kernels.distance_transform.Envelope`
     """
 
@@ -73,6 +78,8 @@ class PictorialWork(NamedTuple):
     transformed: np.ndarray
     joined: np.ndarray
     half: np.ndarray
+    place: np.ndarray
+    truth_score: np.ndarray
     site: np.ndarray
     height: np.ndarray
     start: np.ndarray
@@ -122,7 +129,12 @@ def spring(data, w, e, t, sign):
     """Scores of displacements along both axes, from the second part of e to the first (sign 1), or back (sign -1)."""
     place = displacement_place(data, e, t)
     rows, columns = sign * data.anchors[e, t, 0], sign * data.anchors[e, t, 1]
-    return Quadratic(sign * w[place], w[place + 1], rows), Quadratic(sign * w[place + 2], w[place + 3], columns)
+    linear = sign / data.unit
+    square = 1.0 / (data.unit * data.unit)
+    return (
+        Quadratic(linear * w[place], square * w[place + 1], rows),
+        Quadratic(linear * w[place + 2], square * w[place + 3], columns),
+    )
 
 
 # --- the oracle --------------------------------------------------------------------------------------------------
@@ -250,9 +262,69 @@ def add_features(data, i, y, s, out):
         if place >= 0:
             out[place] += s
         place = displacement_place(data, e, t)
-        down = (second % S) // W - (first % S) // W - data.anchors[e, t, 0]
-        across = second % W - first % W - data.anchors[e, t, 1]
+        down = ((second % S) // W - (first % S) // W - data.anchors[e, t, 0]) / data.unit
+        across = (second % W - first % W - data.anchors[e, t, 1]) / data.unit
         out[place] += s * down
         out[place + 1] -= s * down * down
         out[place + 2] += s * across
         out[place + 3] -= s * across * across
+
+
+# --- values of kept labelings, without their features ------------------------------------------------------------
+
+
+def read_places(data, i, y, work):
+    """Rows, columns and types of the states of a labeling."""
+    S, W = data.shape[i, 0] * data.shape[i, 1], data.shape[i, 1]
+    for p in range(y.shape[0]):
+        t = y[p] // S
+        r = (y[p] - t * S) // W
+        work.place[p, 0] = r
+        work.place[p, 1] = y[p] - t * S - r * W
+        work.place[p, 2] = t
+
+
+@not_inlined
+def places_score(data, i, w, work):
+    """<w, phi(x_i, y)> of the labeling whose places were read."""
+    T = data.n_types
+    W = data.shape[i, 1]
+    place = work.place
+    total = 0.0
+    for p in range(place.shape[0]):
+        t = place[p, 2]
+        total += w[p * T + t] * data.scores[score_place(data, i, p, t) + place[p, 0] * W + place[p, 1]]
+    for e in range(data.edges.shape[0]):
+        p, q = data.edges[e, 0], data.edges[e, 1]
+        t = place[q, 2]
+        total += pair_score(data, w, e, place[p, 2], t)
+        down, across = spring(data, w, e, t, 1.0)
+        total += quadratic_score(down, place[q, 0], place[p, 0]) + quadratic_score(across, place[q, 1], place[p, 1])
+    return total
+
+
+def score_truth(data, i, w, work):
+    read_places(data, i, data.y[data.y_off[i] : data.y_off[i + 1]], work)
+    work.truth_score[0] = places_score(data, i, w, work)
+
+
+def scores(data, i, w, loss_weight, work):
+    """Theta is (w, 1); the score of the truth is computed once for all kept labelings."""
+    work.loss_weight[0] = loss_weight
+    score_truth(data, i, w, work)
+
+
+def start_parts(data, i, w, work):
+    work.loss_weight[0] = 1.0
+    score_truth(data, i, w, work)
+
+
+def slot_value(data, i, slot, labelings, by_parts, w, work):
+    """Value of a kept labeling, relative to that of the truth."""
+    begin = slot_offset(data, i, slot, labelings)
+    read_places(data, i, labelings[begin : begin + data.y_off[i + 1] - data.y_off[i]], work)
+    loss = 0.0
+    for p in range(work.place.shape[0]):
+        loss += part_loss(data, i, p, work.place[p, 0], work.place[p, 1])
+    score = places_score(data, i, w, work)
+    return work.loss_weight[0] * loss / work.place.shape[0] + score - work.truth_score[0]
