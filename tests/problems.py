@@ -452,6 +452,66 @@ def build_label_graph(kind: str) -> Iterator[Case]:
     return (case for case in cases if all(one.min() >= 0 for one in case.y))
 
 
+def pictorial_case(name: str, model: Any, X: list[Any], y: list[Any]) -> Case:
+    """Truths tell the scale of their example, so no two of them may be equal."""
+    T, V, E = model.n_types, model.n_parts, len(model.edges)
+    scale_of = {np.asarray(truth).tobytes(): x[1] for x, truth in zip(X, y, strict=True)}
+    assert len(scale_of) == len(y)
+
+    def score(x: Any, p: int, state: Any) -> float:
+        scores = np.asarray(x[0])
+        return scores[p, state[2], state[0], state[1]] if scores.ndim == 4 else scores[p, state[0], state[1]]
+
+    def state(y: Any, p: int) -> tuple[int, ...]:
+        return (*(int(number) for number in y[p]), 0)[:3]
+
+    def outputs(x: Any, y: Any) -> list[np.ndarray]:
+        H, W = np.shape(x[0])[-2:]
+        states = [(r, c, t) for t in range(T) for r in range(H) for c in range(W)]
+        allowed = [[one for one in states if score(x, p, one) > -np.inf] for p in range(V)]
+        return [np.array(found)[:, : 2 if T == 1 else 3] for found in itertools.product(*allowed)]
+
+    def phi(x: Any, y: Any) -> np.ndarray:
+        U, C, D = np.zeros((V, T)), np.zeros((E, T, T)), np.zeros((E, T, 4))
+        for p in range(V):
+            U[p, state(y, p)[2]] = score(x, p, state(y, p))
+        for e, (p, q) in enumerate(model.edges):
+            first, second = state(y, p), state(y, q)
+            C[e, first[2], second[2]] = 1.0
+            for axis in (0, 1):
+                d = (second[axis] - first[axis] - model.anchors[e, second[2], axis]) / model.unit
+                D[e, second[2], 2 * axis : 2 * axis + 2] = d, -(d**2)
+        return np.concatenate([U.ravel(), *([C.ravel()] if T > 1 else []), D.ravel()])
+
+    def delta(y_true: Any, y: Any) -> float:
+        scale = scale_of[np.asarray(y_true).tobytes()]
+        squared = [(y_true[p][0] - y[p][0]) ** 2 + (y_true[p][1] - y[p][1]) ** 2 for p in range(V)]
+        return float(sum(min(1.0, one / scale) for one in squared) / V)
+
+    free = np.full(V * T + (E * T * T if T > 1 else 0), -np.inf)
+    lower = np.concatenate([free, np.tile([-np.inf, 0.0], 2 * E * T)])
+    return Case(name, model, X, y, outputs, phi, delta, needs=(lower, np.full(len(lower), np.inf)))
+
+
+def build_pictorial_tree() -> Iterator[Case]:
+    """One type with places that are not allowed; two types with own and with shared scores, and several scales."""
+    for name, T, edges, grids, scales in (
+        ("one-type", 1, [(1, 0), (1, 2)], ((2, 3), (3, 2), (1, 4), (2, 2), (1, 1)), (2.5,)),
+        ("two-types", 2, [(0, 1), (2, 0)], ((2, 1), (2, 2), (1, 3), (1, 2)), (0.5, 1.5, 3.0, 20.0)),
+    ):
+        rng = np.random.default_rng(50 + T)
+        model = bcfw.models.PictorialTree(edges, T, rng.integers(-2, 3, size=(len(edges), T, 2)) / 2.0, unit=T / 1.5)
+        X, y = [], []
+        for i, (H, W) in enumerate(grids):
+            scores = rng.standard_normal((3, H, W) if i % 2 or T == 1 else (3, T, H, W))
+            truth = np.column_stack([rng.integers(size, size=3) for size in (H, W, T)])
+            if T == 1 and H * W > 1:  # all but the truth may be forbidden
+                scores[0, (truth[0, 0] + 1) % H, (truth[0, 1] + 1) % W] = -np.inf
+            X.append((scores, scales[i % len(scales)]))
+            y.append(truth[:, : 2 if T == 1 else 3])
+        yield pictorial_case(f"pictorial-{name}", model, X, y)
+
+
 #: Builders of at least one case per built-in model.
 BUILDERS: dict[str, Callable[[], Iterator[Case]]] = {
     "multiclass": build_multiclass,
@@ -462,6 +522,7 @@ BUILDERS: dict[str, Callable[[], Iterator[Case]]] = {
     "pairwise_graph": functools.partial(build_label_graph, "pairwise"),
     "potts_graph": functools.partial(build_label_graph, "potts"),
     "tree": functools.partial(build_label_graph, "tree"),
+    "pictorial_tree": build_pictorial_tree,
 }
 
 

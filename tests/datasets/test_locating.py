@@ -14,6 +14,7 @@ from bcfw.datasets import (
     fetch_conll2000,
     fetch_hansards,
     fetch_horses,
+    fetch_lsp,
     fetch_ocr,
     fetch_usps,
     hansards,
@@ -29,6 +30,7 @@ FETCHERS = {
     "conll2000": fetch_conll2000,
     "horses": fetch_horses,
     "camvid": fetch_camvid,
+    "lsp": fetch_lsp,
 }
 
 
@@ -40,6 +42,7 @@ FETCHERS = {
         ("conll2000", "CoNLL-2000 shared task"),
         ("horses", "Borenstein"),
         ("camvid", "SegNet"),
+        ("lsp", "Johnson"),
     ],
 )
 def test_missing_data_name_the_source_the_converter_and_the_folders(name, origin, cache, monkeypatch, tmp_path):

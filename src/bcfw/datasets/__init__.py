@@ -15,7 +15,7 @@ Every loader returns a :class:`sklearn.utils.Bunch` with ``X_train``, ``y_train`
 
 from __future__ import annotations
 
-from bcfw.datasets import camvid, conll2000, horses, ocr, usps
+from bcfw.datasets import camvid, conll2000, horses, lsp, ocr, usps
 from bcfw.datasets.camvid import fetch_camvid
 from bcfw.datasets.camvid_images import convert_camvid
 from bcfw.datasets.conll2000 import convert_conll2000, fetch_conll2000
@@ -25,7 +25,9 @@ from bcfw.datasets.hansards import fetch_hansards
 from bcfw.datasets.horses import fetch_horses
 from bcfw.datasets.horses_images import convert_horses
 from bcfw.datasets.locate import DataNotFound, cache_folder
+from bcfw.datasets.lsp import convert_lsp, fetch_lsp
 from bcfw.datasets.ocr import convert_ocr, fetch_ocr
+from bcfw.datasets.poses import synthetic_poses
 from bcfw.datasets.usps import convert_usps, fetch_usps
 
 __all__ = [
@@ -35,15 +37,18 @@ __all__ = [
     "convert_camvid",
     "convert_conll2000",
     "convert_horses",
+    "convert_lsp",
     "convert_ocr",
     "convert_usps",
     "fetch_camvid",
     "fetch_conll2000",
     "fetch_hansards",
     "fetch_horses",
+    "fetch_lsp",
     "fetch_ocr",
     "fetch_usps",
     "load_digit_words",
+    "synthetic_poses",
 ]
 
 #: The name of a data set, as in ``bcfw convert NAME``: its converter and the original files that it takes.
@@ -55,6 +60,7 @@ CONVERTERS: dict[str, Converter] = {
         (conll2000.SOURCE, convert_conll2000),
         (horses.SOURCE, convert_horses),
         (camvid.SOURCE, convert_camvid),
+        (lsp.SOURCE, convert_lsp),
     )
 }
 

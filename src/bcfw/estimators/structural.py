@@ -15,7 +15,7 @@ from bcfw.estimators.base import BaseSVM, Task, weighted_mean
 from bcfw.inputs.examples import by_position, check_same_length
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import CompiledModel, KernelModel, Model, check_model
-from bcfw.models.kernels.black_box import loss_between
+from bcfw.models.kernels.black_box import loss_on
 from bcfw.models.model import require_model
 from bcfw.models.outputs import same_output
 from bcfw.options import Choice, Flag, Option
@@ -139,12 +139,13 @@ class StructuralSVM(BaseSVM):
         weighted by ``sample_weight``.
         """
         self._scoring.check("StructuralSVM", "scoring", self.scoring)
+        X = by_position(X if hasattr(X, "__getitem__") else list(X))
         outputs, y = self.predict(X), by_position(y)
         check_same_length(outputs, y, "StructuralSVM")
         if self.scoring == "exact":
             right: list[float] = [is_right(self.result_.model, y[i], output) for i, output in enumerate(outputs)]
         else:
-            right = [1.0 - loss_between(self.result_.model, y[i], output) for i, output in enumerate(outputs)]
+            right = [1.0 - loss_on(self.result_.model, X[i], y[i], output) for i, output in enumerate(outputs)]
         return weighted_mean(right, sample_weight, len(right))
 
     def _read_options(self) -> None:

@@ -4,12 +4,14 @@ from bcfw.models.binary_graph import BinaryGraph
 from bcfw.models.chain import Chain
 from bcfw.models.check import check_model
 from bcfw.models.compiled import CompiledModel
+from bcfw.models.displacement_types import displacement_types
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.matching import Matching
 from bcfw.models.model import Model
 from bcfw.models.multiclass import Multiclass
 from bcfw.models.multilabel import Multilabel
 from bcfw.models.pairwise_graph import PairwiseGraph
+from bcfw.models.pictorial_tree import PictorialTree
 from bcfw.models.potts_graph import PottsGraph
 from bcfw.models.tree import Tree
 
@@ -23,7 +25,8 @@ MODELS = {
     "pairwise_graph": PairwiseGraph,
     "potts_graph": PottsGraph,
     "tree": Tree,
+    "pictorial_tree": PictorialTree,
 }
 
-__all__ = ["MODELS", "CompiledModel", "KernelModel", "Model", "check_model"]
+__all__ = ["MODELS", "CompiledModel", "KernelModel", "Model", "check_model", "displacement_types"]
 __all__ += [model.__name__ for model in MODELS.values()]

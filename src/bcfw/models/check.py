@@ -18,7 +18,7 @@ from bcfw.models.compiled import CompiledForm, CompiledModel, checked_pack
 from bcfw.models.failures import CompilationError, described, place
 from bcfw.models.hooks import bound_copy, hidden_hooks, hook
 from bcfw.models.kernel_model import KernelForm, KernelModel
-from bcfw.models.kernels.black_box import ROUNDING, loss_between, real_loss
+from bcfw.models.kernels.black_box import ROUNDING, loss_between, loss_on, real_loss
 from bcfw.models.model import require_methods, require_model
 from bcfw.models.outputs import same_output, shown
 from bcfw.models.trial import kernel_error, trial_weights, try_at, try_examples
@@ -193,7 +193,7 @@ def _try_kernels(form: Any, x: Any, y_true: Any) -> Iterator[tuple[str, str]]:
         mu, work, room = form.initial_mu(data), form.make_work(data), form.make_labelings(data, 2)
         kernels.entry(direction_pass)(tuple(data), tuple(work), tuple(mu), w, room, ways, np.zeros(1, np.int64))
         y = model.output(data, labelings)[0]
-        loss = loss_between(model, y_true, y)
+        loss = loss_on(model, x, y_true, y)
         value = loss + float(w @ (_features(model, x, y) - _features(model, x, y_true)))
         found = {"argmax": out[VALUE, 0]} | dict(
             zip(("its direction", "labeling_value", "difference"), ways[:, 0], strict=True)
@@ -219,7 +219,7 @@ def loss_of(model: Any, x: Any, y_true: Any, y: Any) -> float:
     if isinstance(model, CompiledModel):
         labeling_loss = source(type(model).labeling_loss)
         return real_loss(labeling_loss(checked_pack(model, [x], [y_true]), 0, checked_pack(model, [x], [y]).y))
-    return loss_between(model, y_true, y)
+    return loss_on(model, x, y_true, y)
 
 
 def loss_that_was_missed(model: Any, X: Any, y: Any, examples: Sequence[int], n_weights: int = 3) -> OracleError | None:

@@ -35,16 +35,20 @@ def read_tree(tree: Any, owner: str) -> np.ndarray:
     return read_pairs(tree, OptionError, demand, "got {dtype} of shape {shape}").astype(np.int64)
 
 
-def check_forest(edges: np.ndarray, n_labels: int, owner: str) -> None:
-    """Raise with the first pair that is no pair of two labels, or that closes a cycle."""
+def check_forest(edges: np.ndarray, n_labels: int, owner: str, nodes: str = "labels", option: str = "tree") -> None:
+    """Raise with the first pair that is no pair of two nodes, or that closes a cycle.
+
+    ``nodes`` and ``option`` are what messages call the nodes and the pairs.
+    """
     root = np.arange(n_labels)
     for e, (a, b) in enumerate(edges.tolist()):
         if not (0 <= a < n_labels and 0 <= b < n_labels) or a == b:
             raise OptionError(
-                f"{owner}: edge {e} of tree is ({a}, {b}); it must join two different labels of 0 .. {n_labels - 1}"
+                f"{owner}: edge {e} of {option} is ({a}, {b}); it must join two different {nodes} of "
+                f"0 .. {n_labels - 1}"
             )
         if root[a] == root[b]:
-            raise OptionError(f"{owner}: edge {e} of tree, ({a}, {b}), closes a cycle; leave it out")
+            raise OptionError(f"{owner}: edge {e} of {option}, ({a}, {b}), closes a cycle; leave it out")
         root[root == root[b]] = root[a]
 
 

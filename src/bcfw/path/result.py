@@ -161,4 +161,4 @@ class RegularizationPath:
 
     def _loss(self, w: np.ndarray, X: Any, y: Any, shares: np.ndarray) -> float:
         found = predict(self.model, w, X)
-        return float(sum(share * self.model.loss(y[i], found[i]) for i, share in enumerate(shares)))
+        return float(sum(share * self.model._loss_of(X[i], y[i], found[i]) for i, share in enumerate(shares)))

@@ -47,7 +47,15 @@ def read_features(model: Any, vectors: Any, x: Any, y: Any, i: int, given: Any =
 
 def loss_between(model: Any, y_true: Any, y: Any) -> float:
     """The model's loss as a number; one such as ``1 - NDCG`` that rounding has moved a little below zero is zero."""
-    loss = real_loss(model.loss(y_true, y))
+    return not_below_zero(real_loss(model.loss(y_true, y)))
+
+
+def loss_on(model: Any, x: Any, y_true: Any, y: Any) -> float:
+    """The same for a model whose loss may depend on the input."""
+    return not_below_zero(real_loss(model._loss_of(x, y_true, y)))
+
+
+def not_below_zero(loss: float) -> float:
     return 0.0 if -ROUNDING <= loss < 0.0 else loss
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bcfw.models.kernels.labelings import load_labeling as load_labels
+from bcfw.models.kernels.labelings import load_truth as load_true_labels
 from bcfw.passes.contract import Data
 
 
@@ -44,21 +45,19 @@ def scores(data, i, w, loss_weight, work):
     work.loss_weight[0] = loss_weight
 
 
-def current(data, i, work):
-    return work.y[: data.y_off[i + 1] - data.y_off[i]]
-
-
 def fill(data, i, work):
     """Write z of the current labeling."""
     d = work.z.shape[0] - 1
-    work.z[:] = 0.0
-    add_features(data, i, current(data, i, work), 1.0, work.z[:d])
+    size = data.y_off[i + 1] - data.y_off[i]
+    for j in range(d):
+        work.z[j] = 0.0
+    add_features(data, i, work.y[:size], 1.0, work.z[:d])
     add_features(data, i, data.y[data.y_off[i] : data.y_off[i + 1]], -1.0, work.z[:d])
-    work.z[d] = labeling_loss(data, i, current(data, i, work))
+    work.z[d] = labeling_loss(data, i, work.y[:size])
 
 
 def argmax(data, i, w, work):
-    decode(data, i, w, work.loss_weight[0], current(data, i, work))
+    decode(data, i, w, work.loss_weight[0], work.y[: data.y_off[i + 1] - data.y_off[i]])
     fill(data, i, work)
     return labeling_value(data, i, w, work)
 
@@ -99,8 +98,9 @@ def truth_value(data, i, w, work):
 
 
 def load_truth(data, i, work):
-    work.y[: data.y_off[i + 1] - data.y_off[i]] = data.y[data.y_off[i] : data.y_off[i + 1]]
-    work.z[:] = 0.0
+    load_true_labels(data, i, work)
+    for j in range(work.z.shape[0]):
+        work.z[j] = 0.0
 
 
 def load_labeling(data, i, slot, labelings, work):
@@ -155,6 +155,31 @@ def advance(data, i, gamma, work, mu):
 def apply(data, i, s, work, w):
     for j in range(w.shape[0]):
         w[j] += s * work.d[j]
+
+
+#: For the kernel set of a model in feature space that writes ``argmax`` and the labelings' kernels itself: its scratch
+#: has the fields of :class:`FeatureWork`, and it writes the two kernels that are None.
+FEATURE_SPACE_KERNELS = {
+    "add_features": None,
+    "labeling_loss": None,
+    "scores": scores,
+    "labeling_value": labeling_value,
+    "start_parts": start_parts,
+    "labeling_scores": labeling_scores,
+    "direction_scores": direction_scores,
+    "truth_value": truth_value,
+    "load_truth": load_truth,
+    "load_labeling": load_labeling,
+    "loss": loss,
+    "start_direction": start_direction,
+    "add_average": add_average,
+    "add_labeling": add_labeling,
+    "end_direction": end_direction,
+    "slope": slope,
+    "sqnorm": sqnorm,
+    "advance": advance,
+    "apply": apply,
+}
 
 
 def features_pass(data_fields: Any, y: np.ndarray, out: np.ndarray, at: np.ndarray) -> None:
