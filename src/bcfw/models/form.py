@@ -36,6 +36,7 @@ class Form(ABC):
     kernels : the kernels that passes are specialised to; the contract is documented in :mod:`bcfw.passes.contract`
     in_part_space : whether block averages mean the same for other inputs, so that a state can be taken over to them
     saves_labelings : whether kept labelings are one plain array, which can be saved
+    weighs_loss : whether the kernel ``scores`` takes any weight of the loss, so that w may be kept up to a factor
     """
 
     model: Any
@@ -43,6 +44,7 @@ class Form(ABC):
     kernels: KernelSet
     in_part_space: bool = False
     saves_labelings: bool = False
+    weighs_loss: bool = False
 
     @property
     def name(self) -> str:

@@ -117,6 +117,7 @@ class KernelForm(UserForm):
     """A bound :class:`KernelModel` as solvers see it."""
 
     saves_labelings = True
+    weighs_loss = True
 
     def __init__(self, model: KernelModel) -> None:
         super().__init__(model, model.kernels)

@@ -50,7 +50,11 @@ class Work(NamedTuple):
 
 
 def scores(data: Any, i: int, w: np.ndarray, loss_weight: float, work: Any) -> None:
-    """Write ``theta_i = loss_weight l_i + B_i'w`` to the scratch (loss_weight is 0 for plain decoding, else 1)."""
+    """Write ``theta_i = loss_weight l_i + B_i'w`` to the scratch (loss_weight is 0 for plain decoding, else 1).
+
+    Where a form says that it ``weighs_loss``, any other weight > 0 may come: theta_i of weights that are kept as a
+    multiple of w, which has the same argmax.
+    """
 
 
 def argmax(data: Any, i: int, w: np.ndarray, work: Any) -> float:

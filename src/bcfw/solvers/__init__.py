@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bcfw.options import named
+from bcfw.solvers.adaptive import AdaptiveBCFW
 from bcfw.solvers.auto import Auto
 from bcfw.solvers.base import Solver
 from bcfw.solvers.batch import BatchFW
@@ -12,6 +13,7 @@ from bcfw.solvers.bcfw import BCFW
 from bcfw.solvers.block_solves import BlockSolves
 from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.run import PassInfo
+from bcfw.solvers.subgradient import Subgradient
 
 #: Names that ``train(solver=...)`` takes besides an instance; common tests run over it.
 SOLVERS: dict[str, type[Solver]] = {
@@ -20,6 +22,8 @@ SOLVERS: dict[str, type[Solver]] = {
     "multi-plane": MultiPlane,
     "block-solves": BlockSolves,
     "batch-fw": BatchFW,
+    "adaptive-bcfw": AdaptiveBCFW,
+    "subgradient": Subgradient,
 }
 
 __all__ = ["SOLVERS", "PassInfo", "Solver", "find_solver"]
