@@ -213,10 +213,9 @@ def naive_groups(problem: Enumerated, order: Sequence[int], size: int, in_alpha:
     values; in the metric of the weights it is at most the number of moving blocks. Mass is kept per enumerated output.
     """
     v_blocks, ell_blocks, M = np.zeros((problem.n, problem.dim)), np.zeros(problem.n), 1.0
-    truths = [
-        int(np.argmax((loss == 0.0) & ~psi.any(axis=1))) for psi, loss in zip(problem.psi, problem.loss, strict=True)
-    ]
-    alpha = [np.eye(len(loss))[truth] for truth, loss in zip(truths, problem.loss, strict=True)]
+    alpha = []
+    for psi, loss in zip(problem.psi, problem.loss, strict=True):
+        alpha.append(np.eye(len(loss))[int(np.argmax((loss == 0.0) & ~psi.any(axis=1)))])  # on the truth
     for start in range(0, len(order), size):
         group = list(order[start : start + size])
         w = v_blocks.sum(axis=0)

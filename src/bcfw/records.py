@@ -148,7 +148,7 @@ class Subgradients(NamedTuple):
     w : (d,) the current iterate, unless ``lazy``
     total : (d,) ``sum_j psi_j``
     moment : (d,) ``sum_j j psi_j`` if ``lazy``, else ``sum_j j w_j``: what the weighted average needs
-    count : (1,) k
+    done : (1,) k
     bounded, lower, upper : coordinates of w that have a finite bound, and all bounds; empty without any
     """
 
@@ -159,10 +159,25 @@ class Subgradients(NamedTuple):
     w: np.ndarray
     total: np.ndarray
     moment: np.ndarray
-    count: np.ndarray
+    done: np.ndarray
     bounded: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+
+
+class Cache(NamedTuple):
+    """Outputs of every block that the oracle returned, for planes that need no call.
+
+    Attributes
+    ----------
+    labels : the labelings, laid out by the model; slot 0 is the truth
+    size : (n,) slots in use
+    used : (n, slots) the round in which each was last the oracle's output
+    """
+
+    labels: Any
+    size: np.ndarray
+    used: np.ndarray
 
 
 class Group(NamedTuple):
@@ -174,8 +189,8 @@ class Group(NamedTuple):
     in_alpha : whether distances are those of the mass, |alpha_i - e_y|^2, or of the weights, lam |v_i - v_s|^2
     shrink, grow : factors of M before every group, and whenever the test fails
     M : (1,) the estimate
-    slot, gamma, distance, loss : (size,) of the group's blocks: where the oracle's output is kept, the step, the squared
-        distance to the output, its loss
+    slot, gamma, distance, loss : (size,) of the group's blocks: where the oracle's output is kept, the step, the
+        squared distance to the output, its loss
     mass, kept : (n, slots) and (n,) mass of the kept outputs and how many they are; no slots unless ``in_alpha``
     joint : (d,) scratch, zero between groups
     places : scratch for coordinates of w

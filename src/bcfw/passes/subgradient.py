@@ -6,18 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.passes.contract import (
-    BOUNDED,
-    Data,
-    Work,
-    add_labeling,
-    apply,
-    end_direction,
-    load_truth,
-    scores,
-    start_direction,
-)
-from bcfw.passes.oracle import call_oracle, is_maximal
+from bcfw.passes.contract import BOUNDED, Data, Work, apply, scores
+from bcfw.passes.oracle import call_oracle, direction_to_truth, is_maximal
 from bcfw.passes.selection import next_block
 from bcfw.records import BLOCK, CALLS, NOT_MAXIMAL, STEPS, STOP, State, Subgradients, Visits
 
@@ -55,7 +45,7 @@ def subgradient_pass(
         loss_weight = 1.0
         if sums.lazy:
             at = sums.total
-            loss_weight = sums.lam * max(sums.count[0], 1.0)  # at w_0 = 0 any
+            loss_weight = sums.lam * max(sums.done[0], 1.0)  # at w_0 = 0 any
         scores(data, i, at, loss_weight, work)
         hinge = call_oracle(data, i, at, work)
         tally[CALLS] += 1.0
@@ -63,30 +53,21 @@ def subgradient_pass(
             state.gap[i] = hinge
             tally[STOP] = NOT_MAXIMAL
             return j
-        subgradient_direction(data, i, work)
+        direction_to_truth(data, i, work)
         tally[STEPS] += 1.0
-        sums.count[0] += 1.0
+        sums.done[0] += 1.0
         scale = sums.n_blocks * state.c[i]
         apply(data, i, scale, work, sums.total)
         if not sums.lazy:
             write_iterate(sums)
         elif sums.averaging:
-            apply(data, i, scale * sums.count[0], work, sums.moment)
+            apply(data, i, scale * sums.done[0], work, sums.moment)
     return visits.n_visits
-
-
-def subgradient_direction(data: Any, i: int, work: Any) -> None:
-    """``d = z(y_i) - z(y)`` for the current labeling y, so that ``B_i d = psi_i(y)``."""
-    start_direction(data, i, work)
-    add_labeling(data, i, -1.0, work)
-    load_truth(data, i, work)
-    add_labeling(data, i, 1.0, work)
-    end_direction(data, i, work)
 
 
 def write_iterate(sums: Any) -> None:
     """``w = clip(total / (lam k))``; it joins the average."""
-    k = sums.count[0]
+    k = sums.done[0]
     for j in range(sums.w.shape[0]):
         sums.w[j] = sums.total[j] / (sums.lam * k)
     if BOUNDED:

@@ -11,6 +11,7 @@ from bcfw.solvers.base import Solver
 from bcfw.solvers.batch import BatchFW
 from bcfw.solvers.bcfw import BCFW
 from bcfw.solvers.block_solves import BlockSolves
+from bcfw.solvers.cutting_plane import CuttingPlane
 from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.run import PassInfo
 from bcfw.solvers.subgradient import Subgradient
@@ -23,6 +24,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "block-solves": BlockSolves,
     "batch-fw": BatchFW,
     "adaptive-bcfw": AdaptiveBCFW,
+    "cutting-plane": CuttingPlane,
     "subgradient": Subgradient,
 }
 

@@ -97,7 +97,7 @@ class SubgradientRunner(PassRunner):
             w=start.copy(),
             total=total,
             moment=moment,
-            count=np.array([before]),
+            done=np.array([before]),
             bounded=problem.bounded,
             lower=problem.box[LOWER],
             upper=problem.box[UPPER],
@@ -108,7 +108,7 @@ class SubgradientRunner(PassRunner):
 
     def iterate(self) -> np.ndarray:
         """The last iterate w_k."""
-        sums, k = self.sums, self.sums.count[0]
+        sums, k = self.sums, self.sums.done[0]
         return sums.total / (sums.lam * k) if sums.lazy and k > 0.0 else sums.w.copy()
 
     def weights(self) -> np.ndarray:
@@ -116,7 +116,7 @@ class SubgradientRunner(PassRunner):
 
         ``sum_{j = m+1}^k j w_j`` is ``((k+1) total - moment) / lam`` where moment began as ``(m+1) total``.
         """
-        sums, k, m = self.sums, self.sums.count[0], self.before
+        sums, k, m = self.sums, self.sums.done[0], self.before
         if not sums.averaging or k == m:
             return self.iterate()
         weighted = ((k + 1.0) * sums.total - sums.moment) / sums.lam if sums.lazy else sums.moment
