@@ -243,6 +243,38 @@ def naive_groups(problem: Enumerated, order: Sequence[int], size: int, in_alpha:
         yield Iterate(v, v, float(ell_blocks.sum()), v_blocks.copy(), ell_blocks.copy(), float(gap.sum()))
 
 
+def naive_exponentiated(problem: Enumerated, order: Sequence[int], largest: Sequence[float]) -> Iterator[Iterate]:
+    """Online exponentiated gradient with alpha over all outputs (the truth once); yields after every step.
+
+    ``largest`` are the blocks' largest losses of one part: ``alpha_i(y)`` begins as ``exp(-5 L_i(y) / largest)``. Step
+    sizes begin with the last one accepted, are halved where the dual would fall, and grow by 5 % otherwise.
+    """
+    psis, losses = [psi[:-1] for psi in problem.psi], [loss[:-1] for loss in problem.loss]
+    log_alpha = [-5.0 * loss / unit for loss, unit in zip(losses, largest, strict=True)]
+    etas, last = np.zeros(problem.n), 1.0
+
+    def point(i: int, exponents: np.ndarray) -> tuple[np.ndarray, float]:
+        alpha = np.exp(exponents - exponents.max())
+        alpha /= alpha.sum()
+        return problem.c[i] / problem.lam * alpha @ psis[i], problem.c[i] * float(alpha @ losses[i])
+
+    blocks = [point(i, log_alpha[i]) for i in range(problem.n)]
+    v_blocks, ell_blocks = np.array([v for v, _ in blocks]), np.array([ell for _, ell in blocks])
+    for i in order:
+        w = v_blocks.sum(axis=0)
+        before, eta = problem.dual(w, ell_blocks.sum()), etas[i] or last
+        while True:
+            trial = log_alpha[i] + eta * (losses[i] - psis[i] @ w)
+            v_i, ell_i = point(i, trial)
+            if problem.dual(w - v_blocks[i] + v_i, ell_blocks.sum() - ell_blocks[i] + ell_i) >= before:
+                break
+            eta *= 0.5
+        last, etas[i], log_alpha[i] = eta, 1.05 * eta, trial
+        v_blocks[i], ell_blocks[i] = v_i, ell_i
+        v = v_blocks.sum(axis=0)
+        yield Iterate(v, v, float(ell_blocks.sum()), v_blocks.copy(), ell_blocks.copy(), 0.0)
+
+
 def naive_batch_fw(problem: Enumerated, n_steps: int) -> tuple[np.ndarray, float]:
     """bcfw-2013, Alg. 2: v and ell after the steps."""
     v, ell = np.zeros(problem.dim), 0.0

@@ -180,6 +180,31 @@ class Cache(NamedTuple):
     used: np.ndarray
 
 
+class Exponents(NamedTuple):
+    """Distributions of all blocks, ``alpha_i(y) = exp(u_i'z(y)) / Z_i``, and what moving them needs.
+
+    Attributes
+    ----------
+    offsets : (n + 1,) where the parts of a block begin in ``u`` and ``l``
+    u : the exponents
+    l : loss of every part, ``L_i(y) = l_i'(z(y) - z(y_i))``
+    truth : (n,) ``l_i'z(y_i)``
+    eta : (n,) step sizes; 0 for blocks that have not moved yet
+    last : (1,) the step size that was accepted last: where blocks begin
+    theta, trial, parts : scratch for the block with the most parts
+    """
+
+    offsets: np.ndarray
+    u: np.ndarray
+    l: np.ndarray
+    truth: np.ndarray
+    eta: np.ndarray
+    last: np.ndarray
+    theta: np.ndarray
+    trial: np.ndarray
+    parts: np.ndarray
+
+
 class Group(NamedTuple):
     """Several blocks that step at once, with step sizes by an estimate M of how much they get in each other's way.
 

@@ -50,7 +50,7 @@ def perform(problem, action, case, s, objective):
         snapshot = snapshots.take(problem)
         problem = case.problem(s)
         snapshots.restore(problem, snapshot)
-    elif matches(VARIANTS[action[0]], case):
+    elif matches(VARIANTS[action[0]], case) and VARIANTS[action[0]].continues:
         name, max_passes, seed = action
         check_outcome(continue_with(problem, VARIANTS[name], max_passes, seed), objective)
     return problem
@@ -113,7 +113,7 @@ def test_solver_takes_over_the_state_and_nothing_else(name, names, seed):
     case = CASES[name]
     problem = case.problem()
     for variant in names:
-        if not matches(VARIANTS[variant], case):
+        if not matches(VARIANTS[variant], case) or not VARIANTS[variant].continues:
             continue
         snapshot, fresh = snapshots.take(problem), case.problem()
         snapshots.restore(problem, snapshot)

@@ -12,6 +12,7 @@ from bcfw.solvers.batch import BatchFW
 from bcfw.solvers.bcfw import BCFW
 from bcfw.solvers.block_solves import BlockSolves
 from bcfw.solvers.cutting_plane import CuttingPlane
+from bcfw.solvers.exponentiated import ExponentiatedGradient
 from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.run import PassInfo
 from bcfw.solvers.subgradient import Subgradient
@@ -25,6 +26,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "batch-fw": BatchFW,
     "adaptive-bcfw": AdaptiveBCFW,
     "cutting-plane": CuttingPlane,
+    "exponentiated-gradient": ExponentiatedGradient,
     "subgradient": Subgradient,
 }
 

@@ -63,6 +63,11 @@ class Solver(Configurable):
         return True
 
     @property
+    def continues(self) -> bool:
+        """Whether it can go on from the state that any run has left; if not, :meth:`prepare` raises."""
+        return True
+
+    @property
     def uses_store(self) -> bool:
         """Whether labelings are kept."""
         return False

@@ -43,7 +43,7 @@ STORE_COST = 0.2
 
 
 class CuttingPlane(Solver):
-    """Cutting planes: the problem is solved over the outputs that the oracle has returned so far, then it is asked again.
+    """Cutting planes: the problem is solved over the outputs found so far, then the oracle is asked for more.
 
     - slack="one": one constraint, a *plane*, for all examples together, ``sum_i c_i H_i(y_i; w) <= xi``. A pass of the
       oracle gives the most violated one; then the problem over all planes, a QP with one variable each, is solved by
