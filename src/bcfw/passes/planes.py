@@ -46,7 +46,8 @@ def plane_pass(
 
     Writes every block's value and loss to ``hinges`` (2, n) and ``losses`` (n,), keeps the outputs in ``labelings`` and
     adds the plane's v. Outputs of the oracle join the cache, in the place of the one that was not used for longest;
-    ``number`` counts these rounds. Returns how many blocks are done.
+    ``number`` counts these rounds. The pass stops where the oracle finds less than a cached output is worth. Returns how
+    many blocks are done.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
@@ -55,14 +56,15 @@ def plane_pass(
     for j in range(first, blocks.shape[0]):
         i = blocks[j]
         tally[BLOCK] = i
-        if number == 0:
-            hinge = load_best(data, i, w, cache, work)
-        else:
+        if number > 0:
             scores(data, i, w, 1.0, work)
+        known = load_best(data, i, w, number == 0, cache, work)
+        hinge = known
+        if number > 0:
             hinge = call_oracle(data, i, w, work)
             keep_in_cache(data, i, number, cache, work)
-        if not is_maximal(hinge, 0.0):
-            state.gap[i] = hinge
+        if not is_maximal(hinge, known):
+            state.gap[i] = state.c[i] * (hinge - known)
             tally[STOP] = NOT_MAXIMAL
             return j
         hinges[0, i] = hinge
@@ -74,14 +76,18 @@ def plane_pass(
     return blocks.shape[0]
 
 
-def load_best(data: Any, i: int, w: np.ndarray, cache: Any, work: Any) -> float:
-    """Make the cached output of the largest value the current labeling; returns ``H_i`` of it."""
-    start_parts(data, i, w, work)
-    truth = slot_value(data, i, 0, cache.labels, True, w, work)
+def load_best(data: Any, i: int, w: np.ndarray, by_parts: bool, cache: Any, work: Any) -> float:
+    """Make the cached output of the largest value the current labeling; returns ``H_i`` of it.
+
+    Theta is computed already, or with ``by_parts`` only where these outputs need it.
+    """
+    if by_parts:
+        start_parts(data, i, w, work)
+    truth = slot_value(data, i, 0, cache.labels, by_parts, w, work)
     best = 0
     largest = truth
     for s in range(1, cache.size[i]):
-        value = slot_value(data, i, s, cache.labels, True, w, work)
+        value = slot_value(data, i, s, cache.labels, by_parts, w, work)
         if value > largest:
             best = s
             largest = value

@@ -1,7 +1,7 @@
 """Kernels of marginals that models share whose parts are one dense vector per block, and sums of exponentials.
 
-A model that joins ``MARGINAL_KERNELS`` to ``PART_VECTOR_KERNELS`` writes :func:`part_marginals`; where its theta does not
-hold the scores of all parts, also ``part_scores`` of the contract (:mod:`bcfw.passes.contract`).
+A model that joins ``MARGINAL_KERNELS`` to ``PART_VECTOR_KERNELS`` writes :func:`part_marginals`; where its theta does
+not hold the scores of all parts, also ``part_scores`` of the contract (:mod:`bcfw.passes.contract`).
 """
 
 from __future__ import annotations
