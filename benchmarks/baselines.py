@@ -58,7 +58,7 @@ def train(data: Any, **options: Any) -> bcfw.Result:
 
 
 def above_optimum(result: bcfw.Result, best: float) -> list[float]:
-    """``(P - P*) / P*`` of the last row at or before each of the passes; NaN beyond the end, unless it has converged."""
+    """``(P - P*) / P*`` of the last row at or before each of the passes; NaN after the end of runs without success."""
     passes, primal = result.history["passes"], result.history["primal"]
     ends = np.inf if result.status == "converged" else passes[-1] + 0.5
     rows = [np.searchsorted(passes, number, side="right") - 1 for number in PASSES]

@@ -246,11 +246,11 @@ def naive_groups(problem: Enumerated, order: Sequence[int], size: int, in_alpha:
 def naive_exponentiated(problem: Enumerated, order: Sequence[int], largest: Sequence[float]) -> Iterator[Iterate]:
     """Online exponentiated gradient with alpha over all outputs (the truth once); yields after every step.
 
-    ``largest`` are the blocks' largest losses of one part: ``alpha_i(y)`` begins as ``exp(-5 L_i(y) / largest)``. Step
+    ``largest`` are the blocks' largest losses of one part: ``alpha_i(y)`` begins as ``exp(-10 L_i(y) / largest)``. Step
     sizes begin with the last one accepted, are halved where the dual would fall, and grow by 5 % otherwise.
     """
     psis, losses = [psi[:-1] for psi in problem.psi], [loss[:-1] for loss in problem.loss]
-    log_alpha = [-5.0 * loss / unit for loss, unit in zip(losses, largest, strict=True)]
+    log_alpha = [-10.0 * loss / unit for loss, unit in zip(losses, largest, strict=True)]
     etas, last = np.zeros(problem.n), 1.0
 
     def point(i: int, exponents: np.ndarray) -> tuple[np.ndarray, float]:

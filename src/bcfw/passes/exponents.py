@@ -110,9 +110,7 @@ def find_step(data: Any, i: int, state: Any, work: Any, rule: Any, eg: Any) -> f
         for part in range(end - begin):
             trial[part] = eg.u[begin + part] + eta * theta[part]
         expected_parts(data, i, trial, work, parts)
-        after = 0.0
-        for part in range(end - begin):
-            after += theta[part] * parts[part]
+        after = inner_product(theta, parts)
         direction_to_expected(data, i, parts, state, work)
         curvature = state.c[i] * state.c[i] / rule.lam * sqnorm(data, i, work)
         gain = state.c[i] * (after - before) - 0.5 * curvature
@@ -138,9 +136,15 @@ def accept(data: Any, i: int, p: int, starting: bool, state: Any, work: Any, rul
     advance(data, i, 1.0, work, state.mu)
     apply(data, i, -state.c[i] / rule.lam, work, state.w)
     begin = eg.offsets[i]
-    loss = -eg.truth[i]
-    for part in range(p):
-        loss += eg.l[begin + part] * eg.parts[part]
-        if not starting:
+    state.ell[i] = state.c[i] * (inner_product(eg.l[begin : begin + p], eg.parts) - eg.truth[i])
+    if not starting:
+        for part in range(p):
             eg.u[begin + part] = eg.trial[part]
-    state.ell[i] = state.c[i] * loss
+
+
+def inner_product(a: np.ndarray, b: np.ndarray) -> float:
+    """``a'b`` for as many entries as a has."""
+    total = 0.0
+    for part in range(a.shape[0]):
+        total += a[part] * b[part]
+    return total

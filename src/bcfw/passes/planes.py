@@ -46,8 +46,8 @@ def plane_pass(
 
     Writes every block's value and loss to ``hinges`` (2, n) and ``losses`` (n,), keeps the outputs in ``labelings`` and
     adds the plane's v. Outputs of the oracle join the cache, in the place of the one that was not used for longest;
-    ``number`` counts these rounds. The pass stops where the oracle finds less than a cached output is worth. Returns how
-    many blocks are done.
+    ``number`` counts these rounds. The pass stops where the oracle finds less than a cached output is worth. Returns
+    how many blocks are done.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)

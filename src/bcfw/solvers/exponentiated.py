@@ -18,7 +18,7 @@ from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.run import SolverRun
 
 #: At the start a wrong label has exp(-FIRST_LOSS) of the truth's mass: all outputs have some, and w is small.
-FIRST_LOSS = 5.0
+FIRST_LOSS = 10.0
 
 #: The first step size that is tried; too long ones are halved.
 FIRST_STEP = 1.0

@@ -1,4 +1,4 @@
-"""Marginals of linear chains by the forward-backward algorithm, in logarithms.
+"""Marginals of linear chains by the forward-backward algorithm, in scaled probabilities or in logarithms.
 
 As one vector the parts of a chain are T K labels of positions, row by row, and then K^2 transitions, counted over all
 positions.
@@ -9,6 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from bcfw.models.kernels.chain import POSITION, TRANSITION, add_part, transition_offset
+
+
+#: Up to this difference of two transitions, sums of probabilities that are scaled at every position cannot vanish.
+WIDEST = 300.0
 
 
 def part_scores(data, i, w, work, out):
@@ -24,9 +28,81 @@ def part_scores(data, i, w, work, out):
 
 
 def expected_parts(data, i, u, work, out):
-    """Forward sums in ``work.best``, backward ones in ``out`` until they become probabilities."""
+    """In probabilities, which takes one exponential per part, unless transitions are too different."""
     K = data.n_labels
     T = data.y_off[i + 1] - data.y_off[i]
+    smallest = largest = u[T * K]
+    for part in range(T * K, u.shape[0]):
+        smallest = min(smallest, u[part])
+        largest = max(largest, u[part])
+    if largest - smallest <= WIDEST:
+        return expected_by_probabilities(u, largest, T, K, work, out)
+    return expected_by_logarithms(u, T, K, work, out)
+
+
+def expected_by_probabilities(u, top, T, K, work, out):
+    """Forward sums f, scaled by s_t to sum to one, in ``work.best``; backward ones b in ``out``; theta is scratch.
+
+    ``f_t(k) = e_t(k)/s_t sum_a f_{t-1}(a) E(a, k)`` and ``b_t(a) = sum_k E(a, k) e_{t+1}(k)/s_{t+1} b_{t+1}(k)``, with
+    ``e_t = exp(u_t - max u_t)`` and ``E = exp(trans - top)``. Label k has the probability ``f_t(k) b_t(k)`` at t.
+    """
+    E = out[T * K :]
+    for part in range(K * K):
+        E[part] = np.exp(u[T * K + part] - top)
+    total = top * (T - 1)
+    for t in range(T):
+        total += forward_row(u[t * K :], t, K, E, work)
+    for k in range(K):
+        out[(T - 1) * K + k] = 1.0
+    for t in range(T - 2, -1, -1):
+        later = work.theta[t + 1]
+        for k in range(K):
+            later[k] *= out[(t + 1) * K + k]
+        for a in range(K):
+            row = E[a * K :]
+            value = 0.0
+            for k in range(K):
+                value += row[k] * later[k]
+            out[t * K + a] = value
+    for a in range(K):
+        for b in range(K):
+            count = 0.0
+            for t in range(1, T):
+                count += work.best[t - 1, a] * work.theta[t, b]
+            E[a * K + b] *= count
+    for t in range(T):
+        for k in range(K):
+            out[t * K + k] *= work.best[t, k]
+    return total
+
+
+def forward_row(u, t, K, E, work):
+    """Write f_t and ``theta_t = e_t / s_t``; returns the logarithm of the scale."""
+    row, share = work.best[t], work.theta[t]
+    largest = u[0]
+    for k in range(K):
+        largest = max(largest, u[k])
+        row[k] = 1.0 if t == 0 else 0.0
+    if t > 0:
+        before = work.best[t - 1]
+        for a in range(K):
+            mass = before[a]
+            to = E[a * K :]
+            for k in range(K):
+                row[k] += mass * to[k]
+    scale = 0.0
+    for k in range(K):
+        share[k] = np.exp(u[k] - largest)
+        row[k] *= share[k]
+        scale += row[k]
+    for k in range(K):
+        row[k] /= scale
+        share[k] /= scale
+    return largest + np.log(scale)
+
+
+def expected_by_logarithms(u, T, K, work, out):
+    """Forward sums in ``work.best``, backward ones in ``out`` until they become probabilities."""
     trans = u[T * K :]
     for k in range(K):
         work.best[0, k] = u[k]
