@@ -10,7 +10,6 @@ import numpy as np
 
 from bcfw.models.kernels.chain import POSITION, TRANSITION, add_part, transition_offset
 
-
 #: Up to this difference of two transitions, sums of probabilities that are scaled at every position cannot vanish.
 WIDEST = 300.0
 
