@@ -15,6 +15,8 @@ all parts are taken, so that every pair is run by one of them or more:
 
 Values of other parameters that are given by ``in_turn`` take one part after the other, beginning with the test's own.
 The first variant of each solver, its defaults, meets all cases in all tests. Without the mark a test meets all pairs.
+Tests of dual values and of ends by the gap have the mark ``certified``: solvers without a dual point are not for them;
+tests of warm starts have the mark ``continued``: solvers that only begin from nothing are not for them.
 Names of tests, files and folders play no role. With the environment variable ``BCFW_TEST_ALL=1`` every test meets all
 pairs, and a combination that is asked for by its own name is always run.
 """
@@ -89,6 +91,10 @@ def runs(item, everything):
     params = item.callspec.params if hasattr(item, "callspec") else {}
     case = params.get("case", params.get("compiled_case"))
     solver = params.get("solver", params.get("exact_solver"))
+    if isinstance(solver, Solver) and not solver.certifies and list(item.iter_markers("certified")):
+        return False
+    if isinstance(solver, Solver) and not solver.continues and list(item.iter_markers("continued")):
+        return False
     if isinstance(solver, Solver) and not (matches(solver, case) if case is not None else not solver.needs):
         return False
     return everything or solver is None or in_its_part(item, case and case.name, repr(solver))

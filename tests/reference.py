@@ -192,6 +192,89 @@ def naive_bcfw(problem: Enumerated, order: Sequence[int], step_size: str = "exac
         yield Iterate(v, problem.clip(v), float(ell_blocks.sum()), v_blocks.copy(), ell_blocks.copy(), gap)
 
 
+def naive_subgradient(problem: Enumerated, order: Sequence[int]) -> Iterator[np.ndarray]:
+    """Pegasos: ``w <- (1 - gamma lam) w + gamma n c_i psi_i(y*)``, gamma = 1/(lam (k+1)); yields w after every step.
+
+    With bounds w is clipped, and the sum of the subgradients goes on unclipped.
+    """
+    v = np.zeros(problem.dim)
+    for k, i in enumerate(order):
+        w = problem.clip(v)
+        psi = problem.psi[i][int(np.argmax(problem.loss[i] - problem.psi[i] @ w))]
+        gamma = 1.0 / (problem.lam * (k + 1.0))
+        v = (1.0 - gamma * problem.lam) * v + gamma * problem.n * problem.c[i] * psi
+        yield problem.clip(v)
+
+
+def naive_groups(problem: Enumerated, order: Sequence[int], size: int, in_alpha: bool = False) -> Iterator[Iterate]:
+    """flexible-blocks-2026, Alg. 2: groups of consecutive blocks of the order; yields after every group.
+
+    M begins with 1, is multiplied by 0.9 before every group and by 2 whenever test (5) fails, here evaluated by dual
+    values; in the metric of the weights it is at most the number of moving blocks. Mass is kept per enumerated output.
+    """
+    v_blocks, ell_blocks, M = np.zeros((problem.n, problem.dim)), np.zeros(problem.n), 1.0
+    alpha = []
+    for psi, loss in zip(problem.psi, problem.loss, strict=True):
+        alpha.append(np.eye(len(loss))[int(np.argmax((loss == 0.0) & ~psi.any(axis=1)))])  # on the truth
+    for start in range(0, len(order), size):
+        group = list(order[start : start + size])
+        w = v_blocks.sum(axis=0)
+        best = [int(np.argmax(problem.loss[i] - problem.psi[i] @ w)) for i in group]
+        corners = [problem.corner(i, w) for i in group]
+        dv = np.array([v_s - v_blocks[i] for i, (v_s, _) in zip(group, corners, strict=True)])
+        dell = np.array([ell_s - ell_blocks[i] for i, (_, ell_s) in zip(group, corners, strict=True)])
+        gap = dell - problem.lam * dv @ w
+        moves = np.array([np.eye(len(alpha[i]))[y] - alpha[i] for i, y in zip(group, best, strict=True)], dtype=object)
+        distance = problem.lam * (dv * dv).sum(axis=1)
+        if in_alpha:
+            distance = np.array([float(move @ move) for move in moves])
+        M *= 0.9
+        while True:
+            gamma = np.where(gap > 0, np.minimum(1.0, gap / np.maximum(M * distance, 1e-300)), 0.0)
+            before, after = (problem.dual(w + t * gamma @ dv, ell_blocks.sum() + t * gamma @ dell) for t in (0.0, 1.0))
+            if after >= before + gamma @ gap - 0.5 * M * gamma**2 @ distance - 1e-13:
+                break
+            M = 2.0 * M if in_alpha else min(2.0 * M, float((gap > 0).sum()))
+        for m, i in enumerate(group):
+            v_blocks[i] += gamma[m] * dv[m]
+            ell_blocks[i] += gamma[m] * dell[m]
+            alpha[i] = alpha[i] + gamma[m] * moves[m]
+        v = v_blocks.sum(axis=0)
+        yield Iterate(v, v, float(ell_blocks.sum()), v_blocks.copy(), ell_blocks.copy(), float(gap.sum()))
+
+
+def naive_exponentiated(problem: Enumerated, order: Sequence[int], largest: Sequence[float]) -> Iterator[Iterate]:
+    """Online exponentiated gradient with alpha over all outputs (the truth once); yields after every step.
+
+    ``largest`` are the blocks' largest losses of one part: ``alpha_i(y)`` begins as ``exp(-10 L_i(y) / largest)``. Step
+    sizes begin with the last one accepted, are halved where the dual would fall, and grow by 5 % otherwise.
+    """
+    psis, losses = [psi[:-1] for psi in problem.psi], [loss[:-1] for loss in problem.loss]
+    log_alpha = [-10.0 * loss / unit for loss, unit in zip(losses, largest, strict=True)]
+    etas, last = np.zeros(problem.n), 1.0
+
+    def point(i: int, exponents: np.ndarray) -> tuple[np.ndarray, float]:
+        alpha = np.exp(exponents - exponents.max())
+        alpha /= alpha.sum()
+        return problem.c[i] / problem.lam * alpha @ psis[i], problem.c[i] * float(alpha @ losses[i])
+
+    blocks = [point(i, log_alpha[i]) for i in range(problem.n)]
+    v_blocks, ell_blocks = np.array([v for v, _ in blocks]), np.array([ell for _, ell in blocks])
+    for i in order:
+        w = v_blocks.sum(axis=0)
+        before, eta = problem.dual(w, ell_blocks.sum()), etas[i] or last
+        while True:
+            trial = log_alpha[i] + eta * (losses[i] - psis[i] @ w)
+            v_i, ell_i = point(i, trial)
+            if problem.dual(w - v_blocks[i] + v_i, ell_blocks.sum() - ell_blocks[i] + ell_i) >= before:
+                break
+            eta *= 0.5
+        last, etas[i], log_alpha[i] = eta, 1.05 * eta, trial
+        v_blocks[i], ell_blocks[i] = v_i, ell_i
+        v = v_blocks.sum(axis=0)
+        yield Iterate(v, v, float(ell_blocks.sum()), v_blocks.copy(), ell_blocks.copy(), 0.0)
+
+
 def naive_batch_fw(problem: Enumerated, n_steps: int) -> tuple[np.ndarray, float]:
     """bcfw-2013, Alg. 2: v and ell after the steps."""
     v, ell = np.zeros(problem.dim), 0.0

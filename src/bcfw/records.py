@@ -136,6 +136,106 @@ class StepRule(NamedTuple):
     n_moved: np.ndarray
 
 
+class Subgradients(NamedTuple):
+    """Sums of subgradients psi_j, one per step: ``w_k = clip(total / (lam k))`` after k steps.
+
+    Attributes
+    ----------
+    lam : regularisation strength
+    n_blocks : number of blocks n; the subgradient of block i is ``n c_i psi_i(y*)``
+    lazy : whether w is never written, and kernels see ``total`` and a loss of weight ``lam k`` instead
+    averaging : whether ``moment`` is kept
+    w : (d,) the current iterate, unless ``lazy``
+    total : (d,) ``sum_j psi_j``
+    moment : (d,) ``sum_j j psi_j`` if ``lazy``, else ``sum_j j w_j``: what the weighted average needs
+    done : (1,) k
+    bounded, lower, upper : coordinates of w that have a finite bound, and all bounds; empty without any
+    """
+
+    lam: float
+    n_blocks: int
+    lazy: bool
+    averaging: bool
+    w: np.ndarray
+    total: np.ndarray
+    moment: np.ndarray
+    done: np.ndarray
+    bounded: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class Cache(NamedTuple):
+    """Outputs of every block that the oracle returned, for planes that need no call.
+
+    Attributes
+    ----------
+    labels : the labelings, laid out by the model; slot 0 is the truth
+    size : (n,) slots in use
+    used : (n, slots) the round in which each was last the oracle's output
+    """
+
+    labels: Any
+    size: np.ndarray
+    used: np.ndarray
+
+
+class Exponents(NamedTuple):
+    """Distributions of all blocks, ``alpha_i(y) = exp(u_i'z(y)) / Z_i``, and what moving them needs.
+
+    Attributes
+    ----------
+    offsets : (n + 1,) where the parts of a block begin in ``u`` and ``l``
+    u : the exponents
+    l : loss of every part, ``L_i(y) = l_i'(z(y) - z(y_i))``
+    truth : (n,) ``l_i'z(y_i)``
+    eta : (n,) step sizes; 0 for blocks that have not moved yet
+    last : (1,) the step size that was accepted last: where blocks begin
+    theta, trial, parts : scratch for the block with the most parts
+    """
+
+    offsets: np.ndarray
+    u: np.ndarray
+    l: np.ndarray
+    truth: np.ndarray
+    eta: np.ndarray
+    last: np.ndarray
+    theta: np.ndarray
+    trial: np.ndarray
+    parts: np.ndarray
+
+
+class Group(NamedTuple):
+    """Several blocks that step at once, with step sizes by an estimate M of how much they get in each other's way.
+
+    Attributes
+    ----------
+    size : blocks per group
+    in_alpha : whether distances are those of the mass, |alpha_i - e_y|^2, or of the weights, lam |v_i - v_s|^2
+    shrink, grow : factors of M before every group, and whenever the test fails
+    M : (1,) the estimate
+    slot, gamma, distance, loss : (size,) of the group's blocks: where the oracle's output is kept, the step, the
+        squared distance to the output, its loss
+    mass, kept : (n, slots) and (n,) mass of the kept outputs and how many they are; no slots unless ``in_alpha``
+    joint : (d,) scratch, zero between groups
+    places : scratch for coordinates of w
+    """
+
+    size: int
+    in_alpha: bool
+    shrink: float
+    grow: float
+    M: np.ndarray
+    slot: np.ndarray
+    gamma: np.ndarray
+    distance: np.ndarray
+    loss: np.ndarray
+    mass: np.ndarray
+    kept: np.ndarray
+    joint: np.ndarray
+    places: np.ndarray
+
+
 #: Values of ``StepRule.size``: the maximiser of the dual; ``2n/(k + 2n)`` at step k; the maximiser that there would be
 #: without bounds on w, which is safe with them but too short (gaps-2016, App. H).
 EXACT_SIZE, DECAY_SIZE, SHORT_SIZE = range(3)

@@ -31,7 +31,8 @@ class Result:
         ``P(w)``, ``D(alpha)`` and their difference, recomputed at the returned weights by a full oracle pass. If the
         oracle is a heuristic: the proven upper bound of ``P(w)`` where ``certified``, else what was found.
     certified : bool
-        Whether ``gap`` is a proven bound on ``P(w) - P*``. If not, the oracle is a heuristic.
+        Whether ``gap`` is a proven bound on ``P(w) - P*``. If not, the oracle is a heuristic, or the solver has no dual
+        point (dual and gap are NaN).
     status : str
         "converged", "estimated" (a heuristic oracle's estimate of the gap is small enough), "max_passes",
         "max_seconds", "stopped", "interrupted" or "stalled".

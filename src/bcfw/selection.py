@@ -452,5 +452,5 @@ class SamplingChoice(Choice):
             if value.sampling is None:
                 words = " or ".join(repr(word) for word in self.words)
                 raise OptionError(f"{owner}: {name}={value!r} chooses several blocks at once or by time; use {words}")
-            return value.sampling
+            return super().check(owner, name, value.sampling)
         return super().check(owner, name, value)

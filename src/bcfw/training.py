@@ -134,7 +134,8 @@ def train(
             if path is not None and not problem.untouched:
                 save_or_warn(problem, path)
         ended(result)
-    run.warn_unless_converged(result.gap, lambda: hint_on_features(problem, outcome.solver or chosen))
+    if chosen.certifies:  # else there is no gap to wait for
+        run.warn_unless_converged(result.gap, lambda: hint_on_features(problem, outcome.solver or chosen))
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 
@@ -15,9 +16,14 @@ from problems import CASES, Pairs, calls_every_visit, own_model
 ROUNDING = 1e-11
 
 
+def warning_of(solver, limit):
+    """A solver without a dual point runs to its limits and says nothing."""
+    return pytest.warns(bcfw.ConvergenceWarning, match=limit) if solver.certifies else contextlib.nullcontext()
+
+
 @pytest.mark.part(1, of=16)
 def test_status_max_passes(case, solver):
-    with pytest.warns(bcfw.ConvergenceWarning, match="max_passes"):
+    with warning_of(solver, "max_passes"):
         result = case.train(solver=solver, tol=1e-12, max_passes=2)
     assert (result.status, result.n_passes) == ("max_passes", 2)
 
@@ -35,7 +41,7 @@ def test_status_stopped_by_a_callback(case, solver):
     assert result.primal == pytest.approx(case.enumerated().primal(result.w), abs=ROUNDING)
     passes = [info.n_passes for info in seen]
     assert passes == [1, 2, 3] or (not calls_every_visit(solver) and passes == sorted(passes))
-    assert seen[-1].primal - seen[-1].dual == pytest.approx(seen[-1].gap, abs=1e-14)
+    assert seen[-1].primal - seen[-1].dual == pytest.approx(seen[-1].gap, abs=1e-14, nan_ok=True)
     assert seen[0].seconds <= seen[1].seconds <= seen[2].seconds
     assert seen[0].w.shape == result.w.shape
 
@@ -47,17 +53,18 @@ def test_status_interrupted_by_ctrl_c(case, solver):
     result = case.train(solver=solver, tol=1e-12, callbacks=[lambda info: signal.raise_signal(signal.SIGINT)])
     assert result.status == "interrupted"
     assert result.n_passes == 1 or not calls_every_visit(solver)
-    assert result.certified
+    assert result.certified == solver.certifies
     assert signal.getsignal(signal.SIGINT) is handler
 
 
+@pytest.mark.certified
 def test_infinite_max_passes_leaves_the_other_limits(solver):
     result = CASES["multiclass-cost"].train(solver=solver, tol=0.1, max_passes=np.inf)
     assert result.status == "converged"
 
 
 def test_status_max_seconds(solver):
-    with pytest.warns(bcfw.ConvergenceWarning, match="max_seconds"):
+    with warning_of(solver, "max_seconds"):
         result = CASES["chain-cost"].train(solver=solver, tol=1e-12, max_seconds=1e-9)
     assert result.status == "max_seconds"
     assert result.n_passes <= 1

@@ -80,6 +80,8 @@ FAULTS = [
 @pytest.mark.parametrize(("kind", "message"), in_turn(FAULTS), ids=[kind.__name__ for kind, _ in FAULTS])
 def test_faulty_oracle_is_an_error_that_names_the_example(kind, message, example, n_jobs, solver):
     """The first certificate and a few passes go well; what was reached comes with the error."""
+    if kind is NotMaximal and not solver.certifies:
+        pytest.skip("without a dual point no block has an average that would be better")
     n = len(CASES["dense-features"].y)
     case = own_model(kind, example, 5 * n)
     with pytest.raises(bcfw.OracleError, match=rf"(?s)example {example}\b.*{message}") as caught:

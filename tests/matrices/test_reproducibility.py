@@ -60,6 +60,7 @@ def test_train_does_not_change_the_model_or_the_data(case, solver):
 
 
 @pytest.mark.part(9, of=16)
+@pytest.mark.continued
 def test_result_survives_pickling(case, solver):
     result = case.few_passes(2, solver=solver)
     again = pickle.loads(pickle.dumps(result))

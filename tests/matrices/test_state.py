@@ -35,6 +35,8 @@ def check_outcome(outcome, objective):
     primal, dual, gap, _ = outcome.certificate
     best = objective.optimum
     assert primal == pytest.approx(objective.primal(outcome.w), abs=ROUNDING)
+    if np.isnan(dual):  # of a solver without a dual point
+        return
     assert dual <= best.primal + 1e-9
     assert primal - best.primal <= gap + 1e-9
 
@@ -48,7 +50,7 @@ def perform(problem, action, case, s, objective):
         snapshot = snapshots.take(problem)
         problem = case.problem(s)
         snapshots.restore(problem, snapshot)
-    elif matches(VARIANTS[action[0]], case):
+    elif matches(VARIANTS[action[0]], case) and VARIANTS[action[0]].continues:
         name, max_passes, seed = action
         check_outcome(continue_with(problem, VARIANTS[name], max_passes, seed), objective)
     return problem
@@ -111,7 +113,7 @@ def test_solver_takes_over_the_state_and_nothing_else(name, names, seed):
     case = CASES[name]
     problem = case.problem()
     for variant in names:
-        if not matches(VARIANTS[variant], case):
+        if not matches(VARIANTS[variant], case) or not VARIANTS[variant].continues:
             continue
         snapshot, fresh = snapshots.take(problem), case.problem()
         snapshots.restore(problem, snapshot)
@@ -119,7 +121,7 @@ def test_solver_takes_over_the_state_and_nothing_else(name, names, seed):
         outcome = continue_with(problem, VARIANTS[variant], 2, seed)
         expected = continue_with(fresh, VARIANTS[variant], 2, seed)
         np.testing.assert_array_equal(outcome.w, expected.w)
-        assert outcome.certificate == expected.certificate
+        np.testing.assert_array_equal(outcome.certificate, expected.certificate)  # NaN without a dual point
 
 
 def test_state_is_consistent_after_many_steps():

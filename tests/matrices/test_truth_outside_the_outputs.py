@@ -30,6 +30,8 @@ def test_truth_outside_the_outputs_counts_as_an_output(solver):
         objective, best = case.enumerated(lam=lam), case.enumerated(lam=lam).optimum
         result = case.few_passes(200, solver=solver, lam=lam, tol=0.03)
         assert result.primal == pytest.approx(objective.primal(result.w), abs=ROUNDING)
+        if not solver.certifies:
+            continue
         assert result.gap >= 0.0
         assert result.primal - best.primal <= result.gap + 1e-9
         assert best.dual - result.dual <= result.gap + 1e-9

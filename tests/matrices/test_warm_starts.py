@@ -15,6 +15,7 @@ ROUNDING = 1e-10
 
 
 @pytest.mark.part(0, of=16)
+@pytest.mark.continued
 def test_warm_start_is_never_worse(case, solver):
     first = case.few_passes(3, solver=solver)
     reached = first if first.last is None else first.last
@@ -53,6 +54,7 @@ def test_warm_start_at_the_solution_converges_at_once(case):
 
 
 @pytest.mark.part(1, of=16)
+@pytest.mark.continued
 def test_warm_start_does_not_change_the_result_it_starts_from(case, solver):
     first = case.few_passes(2, solver=solver)
     before = copy.deepcopy(first.snapshot), first.w.copy()
@@ -73,6 +75,7 @@ def test_two_halves_are_a_whole(case, step_size):
 
 
 @pytest.mark.part(2, of=16)
+@pytest.mark.continued
 def test_checkpoint_resumes_as_the_result_itself(case, solver, tmp_path):
     path = tmp_path / "state.npz"
     first = case.few_passes(3, solver=solver, checkpoint=path)

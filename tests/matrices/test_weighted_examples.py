@@ -13,6 +13,7 @@ ROUNDING = 1e-10
 
 
 @pytest.mark.part(10, of=16)
+@pytest.mark.certified
 def test_whole_weights_are_repetitions(case, solver):
     """The same objective, and the same optimum within the two gaps."""
     s = np.random.default_rng(5).integers(1, 4, size=len(case.y))
@@ -47,7 +48,7 @@ def test_zero_weights_are_removals(case, solver):
         return
     np.testing.assert_allclose(a.w, b.w, rtol=0, atol=ROUNDING)
     assert (a.n_passes, a.n_oracle_calls) == (b.n_passes, b.n_oracle_calls)
-    assert a.gap == pytest.approx(b.gap, abs=ROUNDING)
+    assert a.gap == pytest.approx(b.gap, abs=ROUNDING, nan_ok=True)
 
 
 @pytest.mark.part(12, of=16)

@@ -40,6 +40,11 @@ def certify_dual_point(problem: DualProblem, v: np.ndarray, ell: float) -> Certi
     return certificate(problem.lam, w, hinge, dual_value(problem.lam, v, w, ell))
 
 
+def certify_primal(problem: DualProblem, w: np.ndarray) -> Certificate:
+    """Primal value of any w (within the bounds) alone, for methods without a dual point: dual and gap are NaN."""
+    return certificate(problem.lam, w, hinge_sums(problem.state.c, problem.hinges_at(w)), float("nan"))
+
+
 def certify_weights(problem: DualProblem, w: np.ndarray) -> Certificate:
     """Primal value of any w (within the bounds) against the dual value of the current state.
 

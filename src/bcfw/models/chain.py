@@ -25,6 +25,7 @@ from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import chain as chain_kernels
 from bcfw.models.kernels.chain import ChainAverage, ChainData, ChainWork
+from bcfw.models.kernels.chain_marginals import CHAIN_MARGINAL_KERNELS
 from bcfw.models.kernels.labelings import LABELING_KERNELS, LABELING_VALUE_KERNELS
 from bcfw.options import Flag
 from bcfw.passes.contract import kernel_set
@@ -70,7 +71,7 @@ class Chain(FeatureRows, KernelModel):
 
     kernels = kernel_set(
         chain_kernels,
-        {"Data": ChainData, "Work": ChainWork},
+        {"Data": ChainData, "Work": ChainWork, **CHAIN_MARGINAL_KERNELS},
         shared={**LABELING_KERNELS, **LABELING_VALUE_KERNELS},
     )
     in_part_space = True
@@ -138,6 +139,10 @@ class Chain(FeatureRows, KernelModel):
     def oracle_operations(self, data: ChainData) -> float:
         """Scores of all labels, and a maximum over pairs of labels for every position."""
         return float(data.n_labels * (len(data.values) + data.n_labels * len(data.y)))
+
+    def part_offsets(self, data: ChainData) -> np.ndarray:
+        """A block's parts as one vector: T K labels of positions, then K^2 transitions."""
+        return offsets(np.diff(data.y_off) * data.n_labels + data.n_labels**2)
 
     def label_limits(self, data: ChainData) -> tuple[int, int]:
         return 0, data.n_labels - 1

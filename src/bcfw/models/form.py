@@ -16,6 +16,7 @@ OFFERS = {
     "part space": "block averages of parts, which mean the same for other inputs of the same sizes",
     "feature rows": "features in rows, whose sizes it knows and can change (bcfw.models.feature_rows)",
     "block solves": "the best average of a block with all others fixed, in closed form (kernels solve_parts, ...)",
+    "marginals": "expected parts of a distribution over its outputs (kernels part_scores, expected_parts, ...)",
     "operation count": "the operations of its oracle, counted (oracle_operations)",
 }
 
@@ -36,6 +37,7 @@ class Form(ABC):
     kernels : the kernels that passes are specialised to; the contract is documented in :mod:`bcfw.passes.contract`
     in_part_space : whether block averages mean the same for other inputs, so that a state can be taken over to them
     saves_labelings : whether kept labelings are one plain array, which can be saved
+    weighs_loss : whether the kernel ``scores`` takes any weight of the loss, so that w may be kept up to a factor
     """
 
     model: Any
@@ -43,6 +45,7 @@ class Form(ABC):
     kernels: KernelSet
     in_part_space: bool = False
     saves_labelings: bool = False
+    weighs_loss: bool = False
 
     @property
     def name(self) -> str:
@@ -78,6 +81,10 @@ class Form(ABC):
 
     def rescaled(self, data: Any, units: np.ndarray) -> Any:
         """The packed data with every feature divided by its weights' unit; of models that offer "feature rows"."""
+        raise NotImplementedError
+
+    def part_offsets(self, data: Any) -> np.ndarray:
+        """(n + 1,) offsets of the blocks' parts, where they are one vector; of models that offer "marginals"."""
         raise NotImplementedError
 
     def located(self, error: Exception, data: Any, w: np.ndarray) -> Exception:

@@ -32,7 +32,8 @@ class KernelModel(IntegerLabelings, Model):
     - ``in_part_space = True``, if averaged parts of one set of inputs are averages for any other of the same sizes:
       warm starts may then change the features;
     - ``oracle_operations``, if they can be counted;
-    - ``solves_blocks = True``, if it has the kernels of exact block solves, and all blocks have the same parts.
+    - ``solves_blocks = True``, if it has the kernels of exact block solves, and all blocks have the same parts;
+    - ``part_offsets``, if it has the kernels of marginals and its data have no field ``part_off``.
     """
 
     #: Whether block averages mean the same for other inputs.
@@ -66,6 +67,10 @@ class KernelModel(IntegerLabelings, Model):
     def label_limits(self, data: Any) -> tuple[int, int] | None:
         """The smallest and the largest number in a labeling; None if the model does not say."""
         return None
+
+    def part_offsets(self, data: Any) -> np.ndarray:
+        """(n + 1,) offsets of the blocks' parts, where they are one vector."""
+        return data.part_off  # type: ignore[no-any-return]
 
     def bind(self, X: Any, y: Any, sample_weight: np.ndarray | None = None) -> Self:
         """A copy with everything set that the data determine."""
@@ -117,6 +122,7 @@ class KernelForm(UserForm):
     """A bound :class:`KernelModel` as solvers see it."""
 
     saves_labelings = True
+    weighs_loss = True
 
     def __init__(self, model: KernelModel) -> None:
         super().__init__(model, model.kernels)
@@ -126,7 +132,8 @@ class KernelForm(UserForm):
     def offers(self) -> frozenset[str]:
         rows = {"feature rows"} if isinstance(self.model, FeatureRows) else set()
         solves = {"block solves"} if self.model.solves_blocks and self.kernels.bindings.get("EXACT", True) else set()
-        return super().offers | rows | solves
+        marginals = {"marginals"} if "expected_parts" in self.kernels.bindings else set()
+        return super().offers | rows | solves | marginals
 
     make_work = _of_the_class("make_work")
     make_labelings = _of_the_class("make_labelings")
@@ -137,6 +144,7 @@ class KernelForm(UserForm):
     export_mu = _of_the_class("export_mu")
     import_mu = _of_the_class("import_mu")
     data_arrays = _of_the_class("data_arrays")
+    part_offsets = _of_the_class("part_offsets")
     feature_sizes = _of_the_class("feature_sizes")
     mean_sqnorm = _of_the_class("mean_sqnorm")
     rescaled = _of_the_class("rescaled")

@@ -16,6 +16,7 @@ from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import multiclass as multiclass_kernels
 from bcfw.models.kernels.block_solves import BLOCK_SOLVE_KERNELS
+from bcfw.models.kernels.marginals import MARGINAL_KERNELS
 from bcfw.models.kernels.multiclass import MulticlassData, MulticlassWork
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
 from bcfw.models.part_vectors import part_scratch
@@ -44,7 +45,7 @@ class Multiclass(FeatureRows, KernelModel):
     kernels = kernel_set(
         multiclass_kernels,
         {"Data": MulticlassData, "Work": MulticlassWork},
-        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART, **BLOCK_SOLVE_KERNELS},
+        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART, **BLOCK_SOLVE_KERNELS, **MARGINAL_KERNELS},
     )
     in_part_space = True
     solves_blocks = True

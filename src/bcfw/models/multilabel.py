@@ -17,6 +17,7 @@ from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import multilabel as multilabel_kernels
 from bcfw.models.kernels.block_solves import BLOCK_SOLVE_KERNELS
+from bcfw.models.kernels.marginals import MARGINAL_KERNELS
 from bcfw.models.kernels.multilabel import MultilabelData, MultilabelWork
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
 from bcfw.models.label_tree import check_forest, chow_liu_tree, orient, read_tree
@@ -60,7 +61,7 @@ class Multilabel(FeatureRows, KernelModel):
     kernels = kernel_set(
         multilabel_kernels,
         {"Data": MultilabelData, "Work": MultilabelWork},
-        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART, **BLOCK_SOLVE_KERNELS},
+        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART, **BLOCK_SOLVE_KERNELS, **MARGINAL_KERNELS},
     )
     in_part_space = True
     label_type = np.int8

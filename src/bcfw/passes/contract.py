@@ -50,7 +50,11 @@ class Work(NamedTuple):
 
 
 def scores(data: Any, i: int, w: np.ndarray, loss_weight: float, work: Any) -> None:
-    """Write ``theta_i = loss_weight l_i + B_i'w`` to the scratch (loss_weight is 0 for plain decoding, else 1)."""
+    """Write ``theta_i = loss_weight l_i + B_i'w`` to the scratch (loss_weight is 0 for plain decoding, else 1).
+
+    Where a form says that it ``weighs_loss``, any other weight > 0 may come: theta_i of weights that are kept as a
+    multiple of w, which has the same argmax.
+    """
 
 
 def argmax(data: Any, i: int, w: np.ndarray, work: Any) -> float:
@@ -223,6 +227,25 @@ def list_parts(data: Any, i: int, slack: float, mu: Any, work: Any, out: np.ndar
     the loss. Returns how many, 0 if the block cannot move, or ``ALL_PARTS`` where they do not fit into ``out``.
     """
     return ALL_PARTS
+
+
+# --- kernels of models that offer "marginals"; a block's parts are here one vector, u or out (p_i,)
+
+
+def part_scores(data: Any, i: int, w: np.ndarray, work: Any, out: np.ndarray) -> None:
+    """Write theta_i, which ``scores`` has computed, of all parts to ``out``."""
+
+
+def expected_parts(data: Any, i: int, u: np.ndarray, work: Any, out: np.ndarray) -> float:
+    """Write ``sum_y P(y) z(y)`` with ``P(y) = exp(u'z(y)) / Z`` to ``out``; returns ``log Z`` (sum-product).
+
+    Scores may be large: nothing overflows. Theta_i of the scratch may be lost.
+    """
+    return 0.0
+
+
+def add_expected(data: Any, i: int, s: float, parts: np.ndarray, work: Any) -> None:
+    """``d += s parts``; comes after :func:`add_average`."""
 
 
 #: The kernels of block solves, for a model's kernel set: it has to write them, or to join shared ones.

@@ -32,6 +32,15 @@ def direction_from_average(data: Any, i: int, mu: Any, work: Any) -> None:
     end_direction(data, i, work)
 
 
+def direction_to_truth(data: Any, i: int, work: Any) -> None:
+    """``d = z(y_i) - z(y)`` for the current labeling y, so that ``B_i d = psi_i(y)``; y_i becomes the current one."""
+    start_direction(data, i, work)
+    add_labeling(data, i, -1.0, work)
+    load_truth(data, i, work)
+    add_labeling(data, i, 1.0, work)
+    end_direction(data, i, work)
+
+
 def call_oracle(data: Any, i: int, w: np.ndarray, work: Any) -> float:
     """Call the max oracle on the scores; its output becomes the current labeling, ``max_y H_i(y; w)`` is returned.
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from bcfw.options import named
+from bcfw.solvers.adaptive import AdaptiveBCFW
 from bcfw.solvers.auto import Auto
 from bcfw.solvers.base import Solver
 from bcfw.solvers.batch import BatchFW
 from bcfw.solvers.bcfw import BCFW
 from bcfw.solvers.block_solves import BlockSolves
+from bcfw.solvers.cutting_plane import CuttingPlane
+from bcfw.solvers.exponentiated import ExponentiatedGradient
 from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.run import PassInfo
+from bcfw.solvers.subgradient import Subgradient
 
 #: Names that ``train(solver=...)`` takes besides an instance; common tests run over it.
 SOLVERS: dict[str, type[Solver]] = {
@@ -20,6 +24,10 @@ SOLVERS: dict[str, type[Solver]] = {
     "multi-plane": MultiPlane,
     "block-solves": BlockSolves,
     "batch-fw": BatchFW,
+    "adaptive-bcfw": AdaptiveBCFW,
+    "cutting-plane": CuttingPlane,
+    "exponentiated-gradient": ExponentiatedGradient,
+    "subgradient": Subgradient,
 }
 
 __all__ = ["SOLVERS", "PassInfo", "Solver", "find_solver"]

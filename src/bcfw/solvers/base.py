@@ -58,6 +58,16 @@ class Solver(Configurable):
         return True
 
     @property
+    def certifies(self) -> bool:
+        """Whether it has a dual point; without one, dual and gap are NaN and the run goes on to its limits."""
+        return True
+
+    @property
+    def continues(self) -> bool:
+        """Whether it can go on from the state that any run has left; if not, :meth:`prepare` raises."""
+        return True
+
+    @property
     def uses_store(self) -> bool:
         """Whether labelings are kept."""
         return False

@@ -67,6 +67,8 @@ class PassRunner:
         self.last_gap = run.value_at_zero
         #: Whether the best point so far is returned: points other than the dual one come and go.
         self.returns_best = False
+        #: Visits that must not be separated from each other: calls have a multiple of them.
+        self.together = 1
         self._visited = False
 
     @property
@@ -98,7 +100,8 @@ class PassRunner:
         position = 0
         while position < visits.n_visits and run.status is None:
             allowed = np.ceil(run.limit * len(problem.blocks)) - run.calls
-            part = some_visits(visits, position, int(min(self.chunks[source], max(1, allowed))))
+            chunk = max(1, self.chunks[source] // self.together) * self.together
+            part = some_visits(visits, position, int(min(chunk, max(1, allowed))))
             self._visit(part, plan, track)
             position += part.n_visits
             run.cached_visits += part.n_visits * int(source == CACHE_FIRST)
@@ -114,7 +117,7 @@ class PassRunner:
         problem.tally[CALLS] = 0.0
         before = self.run.seconds
         try:
-            problem.visit(part, self.rule._replace(track=track), plan)
+            self.take_steps(part, plan, track)
         finally:
             self.run.calls += int(problem.tally[CALLS])
             problem.oracle_calls += int(problem.tally[CALLS])
@@ -124,6 +127,10 @@ class PassRunner:
         elif taken > 2 * CALL_SECONDS:
             self.chunks[source] = max(1, self.chunks[source] // 2)
         self.timings.append((part.n_visits, taken))
+
+    def take_steps(self, part: Visits, plan: StorePlan | None, track: int) -> None:
+        """Visit some blocks and step on each; a solver with steps of its own has a subclass that takes these."""
+        self.problem.visit(part, self.rule._replace(track=track), plan)
 
     def check_stall(self, gain: float, sampling: Sampling, exact: StorePlan | None) -> None:
         """After a pass that gained nothing: ask the oracle about every block; if that gains nothing, it is the end.

@@ -9,6 +9,7 @@ import numpy as np
 from bcfw.models.kernels.block_solves import keep_moved, project_listed
 from bcfw.models.kernels.costs import cost_of, largest_cost, write_costs
 from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product, first_argmax, list_row_outer
+from bcfw.models.kernels.marginals import softmax
 from bcfw.models.kernels.part_vectors import score_part, start_direction
 from bcfw.records import ALL_PARTS
 
@@ -151,3 +152,8 @@ def list_parts(data, i, slack, mu, work, out):
             out[count] = k
             count += 1
     return count if count > 1 else 0
+
+
+def part_marginals(data, i, work, out):
+    """The softmax of theta."""
+    return softmax(work.theta, out)

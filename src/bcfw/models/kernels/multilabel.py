@@ -13,6 +13,7 @@ import numpy as np
 from bcfw.models.kernels.block_solves import keep_moved
 from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product, list_row_outer
 from bcfw.models.kernels.labelings import slot_offset
+from bcfw.models.kernels.marginals import log_sum_of_two
 from bcfw.models.kernels.part_vectors import score_part, start_direction
 from bcfw.records import ALL_PARTS
 
@@ -293,3 +294,50 @@ def list_parts(data, i, slack, mu, work, out):
             out[count] = label
             count += 1
     return count
+
+
+def part_scores(data, i, w, work, out):
+    """Theta of the labels, then V."""
+    for label in range(data.n_labels):
+        out[label] = work.theta[label]
+    offset = edge_offset(data)
+    for part in range(data.n_labels, out.shape[0]):
+        out[part] = w[offset + part]
+
+
+def part_marginals(data, i, work, out):
+    """Sums from the leaves to the roots; then the probabilities of every label, given the one above it.
+
+    Theta holds the scores of all parts, edges included.
+    """
+    L = data.n_labels
+    for label in range(L):
+        work.best[label, 0] = 0.0
+        work.best[label, 1] = work.theta[label]
+    total = 0.0
+    for j in range(L - 1, -1, -1):
+        label = data.order[j]
+        above = data.above[label]
+        if above < 0:
+            total += log_sum_of_two(work.best[label, 0], work.best[label, 1])
+            continue
+        for state in range(2):
+            off, on = states_below(data, label, state, work.theta[L:], work)
+            work.best[above, state] += log_sum_of_two(off, on)
+    for j in range(L):
+        label = data.order[j]
+        above = data.above[label]
+        if above < 0:
+            out[label] = np.exp(work.best[label, 1] - log_sum_of_two(work.best[label, 0], work.best[label, 1]))
+            continue
+        out[label] = 0.0
+        stride = data.stride[label]
+        for state in range(2):
+            off, on = states_below(data, label, state, work.theta[L:], work)
+            here = out[above] if state == 1 else 1.0 - out[above]
+            share = np.exp(on - log_sum_of_two(off, on))
+            first = L + 4 * data.link[label] + (3 - stride) * state
+            out[first] = here * (1.0 - share)
+            out[first + stride] = here * share
+            out[label] += here * share
+    return total

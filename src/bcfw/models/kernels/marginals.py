@@ -1,0 +1,64 @@
+"""Kernels of marginals that models share whose parts are one dense vector per block, and sums of exponentials.
+
+A model that joins ``MARGINAL_KERNELS`` to ``PART_VECTOR_KERNELS`` writes :func:`part_marginals`; where its theta does
+not hold the scores of all parts, also ``part_scores`` of the contract (:mod:`bcfw.passes.contract`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def part_marginals(data: Any, i: int, work: Any, out: np.ndarray) -> float:
+    """Model's kernel: expected parts by the scores theta_i in the scratch, whatever they are; returns ``log Z``."""
+    return 0.0
+
+
+def part_scores(data, i, w, work, out):
+    """Theta_i as it is."""
+    for part in range(out.shape[0]):
+        out[part] = work.theta[part]
+
+
+def expected_parts(data, i, u, work, out):
+    """The marginals of ``theta = u``."""
+    for part in range(u.shape[0]):
+        work.theta[part] = u[part]
+    return part_marginals(data, i, work, out)
+
+
+def add_expected(data, i, s, parts, work):
+    """``d += s parts``."""
+    for part in range(parts.shape[0]):
+        work.d[part] += s * parts[part]
+
+
+def softmax(x, out):
+    """Write ``exp(x) / sum exp(x)`` for as many entries as ``out`` has; returns ``log sum exp(x)``."""
+    largest = x[0]
+    for k in range(1, out.shape[0]):
+        largest = max(largest, x[k])
+    total = 0.0
+    for k in range(out.shape[0]):
+        out[k] = np.exp(x[k] - largest)
+        total += out[k]
+    for k in range(out.shape[0]):
+        out[k] /= total
+    return largest + np.log(total)
+
+
+def log_sum_of_two(a, b):
+    """``log(exp(a) + exp(b))``."""
+    larger = max(a, b)
+    return larger + np.log1p(np.exp(min(a, b) - larger))
+
+
+#: For a model's kernel set, with ``PART_VECTOR_KERNELS``: marginals; the model writes the one that is None.
+MARGINAL_KERNELS = {
+    "part_marginals": None,
+    "part_scores": part_scores,
+    "expected_parts": expected_parts,
+    "add_expected": add_expected,
+}

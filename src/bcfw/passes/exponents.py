@@ -1,0 +1,150 @@
+"""Templates of online exponentiated gradient (Collins et al., 2008): distributions of blocks in product form.
+
+Block i's mass is ``alpha_i(y) = exp(u_i'z(y)) / Z_i``, which is never zero; the slope of the dual in ``alpha_i(y)`` is
+``c_i theta_i'z(y)`` up to a constant. So a step is ``u_i += eta_i theta_i(w)``, and mu_i are the marginals of u_i.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bcfw.kernels import not_inlined
+from bcfw.passes.contract import (
+    Data,
+    Work,
+    add_average,
+    add_expected,
+    advance,
+    apply,
+    end_direction,
+    expected_parts,
+    part_scores,
+    reserve,
+    scores,
+    slope,
+    sqnorm,
+    start_direction,
+    truth_value,
+)
+from bcfw.passes.selection import next_block
+from bcfw.records import BLOCK, CALLS, GAIN, NEEDS_ROOM, STEPS, STOP, Exponents, State, StepRule, Visits
+
+#: A step is halved where the dual would fall, at most so often at one visit, and made longer where it has not.
+MOST_HALVINGS = 30
+LONGER = 1.05
+
+
+def loss_parts_pass(
+    data_fields: Any, work_fields: Any, state_fields: Any, w: np.ndarray, exponents_fields: Any
+) -> None:
+    """Template: the loss of every part of every block, and of the truths; ``w`` must be zero."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    eg = Exponents(*exponents_fields)
+    for i in range(eg.truth.shape[0]):
+        scores(data, i, w, 1.0, work)
+        part_scores(data, i, w, work, eg.l[eg.offsets[i] : eg.offsets[i + 1]])
+        eg.truth[i] = truth_value(data, i, w, work)
+
+
+def exponent_pass(
+    data_fields: Any,
+    work_fields: Any,
+    state_fields: Any,
+    tally: np.ndarray,
+    first: int,
+    visits_fields: Any,
+    rule_fields: Any,
+    starting: bool,
+    exponents_fields: Any,
+) -> int:
+    """Template: a step of one block after the other; with ``starting``, blocks go to the marginals of their u_i.
+
+    Returns
+    -------
+    int
+        How many visits are done; ``tally[STOP]`` says why not all, ``tally[BLOCK]`` at which block it stopped.
+    """
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    visits = Visits(*visits_fields)
+    rule = StepRule(*rule_fields)
+    eg = Exponents(*exponents_fields)
+    for j in range(first, visits.n_visits):
+        i = next_block(visits, j)
+        tally[BLOCK] = i
+        p = eg.offsets[i + 1] - eg.offsets[i]
+        parts = eg.parts[:p]
+        gain = 0.0
+        if starting:
+            expected_parts(data, i, eg.u[eg.offsets[i] : eg.offsets[i + 1]], work, parts)
+            direction_to_expected(data, i, parts, state, work)
+        else:
+            gain = find_step(data, i, state, work, rule, eg)
+        if gain >= 0.0:
+            if not reserve(data, i, state.mu, work):
+                tally[STOP] = NEEDS_ROOM
+                return j
+            accept(data, i, p, starting, state, work, rule, eg)
+            tally[GAIN] += gain
+        tally[CALLS] += 1.0
+        tally[STEPS] += 1.0
+    return visits.n_visits
+
+
+def find_step(data: Any, i: int, state: Any, work: Any, rule: Any, eg: Any) -> float:
+    """Halve eta_i until the dual does not fall; leaves direction, marginals and exponents. Returns the gain, or -1."""
+    begin, end = eg.offsets[i], eg.offsets[i + 1]
+    theta, trial, parts = eg.theta[: end - begin], eg.trial[: end - begin], eg.parts[: end - begin]
+    scores(data, i, state.w, 1.0, work)
+    part_scores(data, i, state.w, work, theta)
+    start_direction(data, i, work)
+    add_average(data, i, 1.0, state.mu, work)
+    end_direction(data, i, work)
+    before = slope(data, i, state.w, work)
+    eta = eg.eta[i] if eg.eta[i] > 0.0 else eg.last[0]
+    for _ in range(MOST_HALVINGS):
+        for part in range(end - begin):
+            trial[part] = eg.u[begin + part] + eta * theta[part]
+        expected_parts(data, i, trial, work, parts)
+        after = inner_product(theta, parts)
+        direction_to_expected(data, i, parts, state, work)
+        curvature = state.c[i] * state.c[i] / rule.lam * sqnorm(data, i, work)
+        gain = state.c[i] * (after - before) - 0.5 * curvature
+        if gain >= 0.0:
+            eg.last[0] = eta
+            eg.eta[i] = eta * LONGER
+            return gain
+        eta *= 0.5
+    return -1.0
+
+
+@not_inlined
+def direction_to_expected(data: Any, i: int, parts: np.ndarray, state: Any, work: Any) -> None:
+    """``d = parts - mu_i``."""
+    start_direction(data, i, work)
+    add_average(data, i, -1.0, state.mu, work)
+    add_expected(data, i, 1.0, parts, work)
+    end_direction(data, i, work)
+
+
+def accept(data: Any, i: int, p: int, starting: bool, state: Any, work: Any, rule: Any, eg: Any) -> None:
+    """Move block i along the direction, to the marginals that were found."""
+    advance(data, i, 1.0, work, state.mu)
+    apply(data, i, -state.c[i] / rule.lam, work, state.w)
+    begin = eg.offsets[i]
+    state.ell[i] = state.c[i] * (inner_product(eg.l[begin : begin + p], eg.parts) - eg.truth[i])
+    if not starting:
+        for part in range(p):
+            eg.u[begin + part] = eg.trial[part]
+
+
+def inner_product(a: np.ndarray, b: np.ndarray) -> float:
+    """``a'b`` for as many entries as a has."""
+    total = 0.0
+    for part in range(a.shape[0]):
+        total += a[part] * b[part]
+    return total

@@ -1,0 +1,112 @@
+"""Template of the pass that finds a plane: one output of every block at one w, by the oracle or out of a cache.
+
+A *plane* is a lower bound of all hinge losses together, linear in w: ``sum_i c_i H_i(y_i; w) = ell - lam <v, w>`` with
+``v = sum_i c_i/lam psi_i(y_i)`` and ``ell = sum_i c_i L_i(y_i)`` of one output y_i per block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bcfw.passes.contract import (
+    Data,
+    Work,
+    apply,
+    keep_labeling,
+    load_labeling,
+    loss,
+    same_labeling,
+    scores,
+    slot_value,
+    start_parts,
+)
+from bcfw.passes.oracle import call_oracle, direction_to_truth, is_maximal
+from bcfw.records import BLOCK, NOT_MAXIMAL, STOP, Cache, State
+
+
+def plane_pass(
+    data_fields: Any,
+    work_fields: Any,
+    state_fields: Any,
+    tally: np.ndarray,
+    first: int,
+    blocks: np.ndarray,
+    w: np.ndarray,
+    lam: float,
+    number: int,
+    cache_fields: Any,
+    hinges: np.ndarray,
+    losses: np.ndarray,
+    labelings: Any,
+    v: np.ndarray,
+) -> int:
+    """Template: the plane of largest value at w, or, for a ``number`` of zero, that of the cached outputs.
+
+    Writes every block's value and loss to ``hinges`` (2, n) and ``losses`` (n,), keeps the outputs in ``labelings`` and
+    adds the plane's v. Outputs of the oracle join the cache, in the place of the one that was not used for longest;
+    ``number`` counts these rounds. The pass stops where the oracle finds less than a cached output is worth. Returns
+    how many blocks are done.
+    """
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    cache = Cache(*cache_fields)
+    for j in range(first, blocks.shape[0]):
+        i = blocks[j]
+        tally[BLOCK] = i
+        if number > 0:
+            scores(data, i, w, 1.0, work)
+        known = load_best(data, i, w, number == 0, cache, work)
+        hinge = known
+        if number > 0:
+            hinge = call_oracle(data, i, w, work)
+            keep_in_cache(data, i, number, cache, work)
+        if not is_maximal(hinge, known):
+            state.gap[i] = state.c[i] * (hinge - known)
+            tally[STOP] = NOT_MAXIMAL
+            return j
+        hinges[0, i] = hinge
+        hinges[1, i] = hinge
+        losses[i] = loss(data, i, work)
+        keep_labeling(data, i, 0, work, labelings)
+        direction_to_truth(data, i, work)
+        apply(data, i, state.c[i] / lam, work, v)
+    return blocks.shape[0]
+
+
+def load_best(data: Any, i: int, w: np.ndarray, by_parts: bool, cache: Any, work: Any) -> float:
+    """Make the cached output of the largest value the current labeling; returns ``H_i`` of it.
+
+    Theta is computed already, or with ``by_parts`` only where these outputs need it.
+    """
+    if by_parts:
+        start_parts(data, i, w, work)
+    truth = slot_value(data, i, 0, cache.labels, by_parts, w, work)
+    best = 0
+    largest = truth
+    for s in range(1, cache.size[i]):
+        value = slot_value(data, i, s, cache.labels, by_parts, w, work)
+        if value > largest:
+            best = s
+            largest = value
+    load_labeling(data, i, best, cache.labels, work)
+    return largest - truth
+
+
+def keep_in_cache(data: Any, i: int, number: int, cache: Any, work: Any) -> None:
+    """Note that the current labeling was the oracle's output in round ``number``."""
+    oldest = 1
+    for s in range(cache.size[i]):
+        if same_labeling(data, i, s, cache.labels, work):
+            cache.used[i, s] = number
+            return
+        if s > 0 and cache.used[i, s] < cache.used[i, oldest]:
+            oldest = s
+    slot = oldest
+    if cache.size[i] < cache.used.shape[1]:
+        slot = cache.size[i]
+        cache.size[i] += 1
+    cache.used[i, slot] = number
+    keep_labeling(data, i, slot, work, cache.labels)

@@ -1,0 +1,79 @@
+"""Template of the stochastic subgradient method: one oracle call and one step of w per visit, without a dual point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bcfw.passes.contract import BOUNDED, Data, Work, apply, scores
+from bcfw.passes.oracle import call_oracle, direction_to_truth, is_maximal
+from bcfw.passes.selection import next_block
+from bcfw.records import BLOCK, CALLS, NOT_MAXIMAL, STEPS, STOP, State, Subgradients, Visits
+
+
+def subgradient_pass(
+    data_fields: Any,
+    work_fields: Any,
+    state_fields: Any,
+    tally: np.ndarray,
+    first: int,
+    visits_fields: Any,
+    sums_fields: Any,
+) -> int:
+    """Template: Pegasos steps ``w_{k+1} = k/(k+1) w_k + 1/(lam (k+1)) n c_i psi_i(y*)``, y* the oracle's output at w_k.
+
+    They are sums: ``lam k w_k = sum_j n c_{i_j} psi_j``. So a step adds ``psi_i(y*)`` to ``total`` and, for the
+    weighted average, to ``moment``, at the cost of its own features. The oracle has the same answer for
+    ``lam k theta_i(w_k) = lam k l_i + B_i'total``; models that do not take such scores, and problems with bounds on w,
+    get w itself, which costs d additions per step.
+
+    Returns
+    -------
+    int
+        How many visits are done; ``tally[STOP]`` says why not all, ``tally[BLOCK]`` at which block it stopped.
+    """
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    state = State(*state_fields)
+    visits = Visits(*visits_fields)
+    sums = Subgradients(*sums_fields)
+    for j in range(first, visits.n_visits):
+        i = next_block(visits, j)
+        tally[BLOCK] = i
+        at = sums.w
+        loss_weight = 1.0
+        if sums.lazy:
+            at = sums.total
+            loss_weight = sums.lam * max(sums.done[0], 1.0)  # at w_0 = 0 any
+        scores(data, i, at, loss_weight, work)
+        hinge = call_oracle(data, i, at, work)
+        tally[CALLS] += 1.0
+        if not is_maximal(hinge, 0.0):
+            state.gap[i] = hinge
+            tally[STOP] = NOT_MAXIMAL
+            return j
+        direction_to_truth(data, i, work)
+        tally[STEPS] += 1.0
+        sums.done[0] += 1.0
+        scale = sums.n_blocks * state.c[i]
+        apply(data, i, scale, work, sums.total)
+        if not sums.lazy:
+            write_iterate(sums)
+        elif sums.averaging:
+            apply(data, i, scale * sums.done[0], work, sums.moment)
+    return visits.n_visits
+
+
+def write_iterate(sums: Any) -> None:
+    """``w = clip(total / (lam k))``; it joins the average."""
+    k = sums.done[0]
+    for j in range(sums.w.shape[0]):
+        sums.w[j] = sums.total[j] / (sums.lam * k)
+    if BOUNDED:
+        for m in range(sums.bounded.shape[0]):
+            j = sums.bounded[m]
+            sums.w[j] = min(max(sums.w[j], sums.lower[j]), sums.upper[j])
+    if sums.averaging:
+        for j in range(sums.w.shape[0]):
+            sums.moment[j] += k * sums.w[j]

@@ -1,0 +1,108 @@
+"""Several blocks at once, with adaptive step sizes (flexible-blocks-2026, Alg. 2 and section 4.3)."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from bcfw.dual import DualProblem
+from bcfw.options import Choice, Count
+from bcfw.passes.groups import group_pass
+from bcfw.records import Group, StorePlan, Visits
+from bcfw.selection import SAMPLINGS
+from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.pass_runner import PassRunner
+from bcfw.solvers.run import SolverRun
+
+#: Factors of M before every group of blocks, and whenever its test fails; those of the paper's code.
+SHRINK, GROW = 0.9, 2.0
+
+#: Most coordinates of w that are listed for a direction; with more the whole of w is looked at.
+MOST_PLACES = 1 << 16
+
+
+class AdaptiveBCFW(Solver):
+    """BCFW on several blocks at once: their oracles are called at one w, and one estimate M sets all their steps.
+
+    Each pass cuts a new random order of the blocks into groups. With ``gamma_i = min(1, g_i/(M D_i))`` M is doubled
+    until the joint step is short enough to gain, and reduced by a tenth before every group. Calls of the oracle within
+    a group are independent of each other.
+
+    Parameters
+    ----------
+    block_size : int
+        Blocks in a group.
+    metric : "weights" or "alpha"
+        How the distance D_i of a block to the oracle's output is measured: by ``lam |v_s - v_i|^2``, for which M lies
+        between 1 and the size of the group; or by ``|e_y - alpha_i|^2``, as in the paper, for which the mass of the
+        outputs has to be kept.
+    max_labelings : int
+        Outputs kept per block for metric="alpha". Where there are more, the mass of some is forgotten in the distance.
+    gap_every : int
+        Passes between certificates.
+
+    Examples
+    --------
+    >>> import bcfw
+    >>> bcfw.solvers.AdaptiveBCFW(block_size=10)
+    AdaptiveBCFW(block_size=10)
+    """
+
+    block_size: Any = Count(5)
+    metric: Any = Choice("weights", "alpha")
+    max_labelings: Any = Count(50)
+    gap_every: Any = Count(10)
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.only_with("max_labelings", self.metric == "alpha", "metric='alpha'")
+
+    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+        runner = GroupRunner(problem, run, self)
+        runner.begin()
+        for number in itertools.count(1):
+            run.check_limits(runner.effort)
+            if run.status is not None:
+                break
+            gain = runner.one_pass(SAMPLINGS["permuted"], rng)
+            runner.check_stall(gain, SAMPLINGS["permuted"], None)
+            if run.status is None and run.certificate_due(problem, number % self.gap_every == 0):
+                runner.certify()
+            run.after(runner.done)
+        return runner.finish()
+
+
+class GroupRunner(PassRunner):
+    """Passes in which groups of blocks step at once."""
+
+    def __init__(self, problem: DualProblem, run: SolverRun, solver: AdaptiveBCFW) -> None:
+        super().__init__(problem, run)
+        in_alpha, size = solver.metric == "alpha", int(solver.block_size)
+        slots = int(solver.max_labelings) if in_alpha else 1
+        self.together = size
+        self.labelings = problem.form.make_labelings(problem.data, slots)
+        n, dim = problem.n_blocks, problem.form.dim
+        self.group = Group(
+            size=size,
+            in_alpha=in_alpha,
+            shrink=SHRINK,
+            grow=GROW,
+            M=np.ones(1),
+            slot=np.zeros(size, np.int64),
+            gamma=np.zeros(size),
+            distance=np.zeros(size),
+            loss=np.zeros(size),
+            mass=np.zeros((n, slots)) if in_alpha else np.zeros((1, 0)),
+            kept=np.zeros(n, np.int64),
+            joint=np.zeros(dim),
+            places=np.zeros(min(dim, MOST_PLACES), np.int64),
+        )
+        if in_alpha:  # slot 0 holds the truth; after a warm start all mass counts as one output's
+            self.group.mass[:, 0] = 1.0
+            self.group.kept[:] = 1
+
+    def take_steps(self, part: Visits, plan: StorePlan | None, track: int) -> None:
+        more = tuple(self.rule), tuple(self.group), self.labelings
+        self.problem.sweep(group_pass, part.n_visits, tuple(part), *more)

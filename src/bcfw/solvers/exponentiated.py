@@ -1,0 +1,118 @@
+"""Online exponentiated gradient on the dual (Collins, Globerson, Koo, Carreras and Bartlett, 2008)."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from bcfw.dual import DualProblem
+from bcfw.errors import OptionError
+from bcfw.options import Count
+from bcfw.passes.exponents import exponent_pass, loss_parts_pass
+from bcfw.records import Exponents, StorePlan, Visits, in_order
+from bcfw.selection import SAMPLINGS, SamplingChoice
+from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.pass_runner import PassRunner
+from bcfw.solvers.run import SolverRun
+
+#: At the start a wrong label has exp(-FIRST_LOSS) of the truth's mass: all outputs have some, and w is small.
+FIRST_LOSS = 10.0
+
+#: The first step size that is tried; too long ones are halved.
+FIRST_STEP = 1.0
+
+
+class ExponentiatedGradient(Solver):
+    """Online exponentiated gradient: ``alpha_i(y) <- alpha_i(y) exp(eta_i H_i(y; w)) / Z``, one example at a time.
+
+    Every output keeps some mass, and a block is known by the scores ``u_i`` of its parts: the step is
+    ``u_i += eta_i theta_i(w)``, and sums over all outputs (marginals) replace the oracle. Steps are halved until the
+    dual does not fall. For models that offer marginals, without bounds on w, and from the start only: block averages
+    do not tell the u_i that belong to them.
+
+    Parameters
+    ----------
+    sampling : "uniform", "permuted" or "cyclic"
+        Blocks are drawn with replacement, each once per pass in a new random order, or all in order.
+    gap_every : int
+        Passes between certificates, which ask the oracle.
+
+    Examples
+    --------
+    >>> import bcfw
+    >>> bcfw.solvers.ExponentiatedGradient(sampling="permuted")
+    ExponentiatedGradient(sampling='permuted')
+    """
+
+    sampling: Any = SamplingChoice("uniform", "permuted", "cyclic")
+    gap_every: Any = Count(10)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"marginals"})
+
+    @property
+    def handles(self) -> frozenset[str]:
+        return super().handles - {"bounds"}
+
+    @property
+    def continues(self) -> bool:
+        return False
+
+    def prepare(self, problem: DualProblem) -> None:
+        if not problem.untouched:
+            raise OptionError(
+                "ExponentiatedGradient cannot go on from a warm start: block averages do not tell the distributions "
+                "that it works with; leave warm_start out"
+            )
+
+    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+        runner = ExponentRunner(problem, run)
+        runner.begin()
+        for number in itertools.count(1):
+            run.check_limits(runner.effort)
+            if run.status is not None:
+                break
+            gain = runner.one_pass(SAMPLINGS[self.sampling], rng)
+            runner.check_stall(gain, SAMPLINGS[self.sampling], None)
+            if run.status is None and run.certificate_due(problem, number % self.gap_every == 0):
+                runner.certify()
+            run.after(runner.done)
+        return runner.finish()
+
+
+class ExponentRunner(PassRunner):
+    """Passes of exponentiated steps; made with the blocks at their first distributions."""
+
+    def __init__(self, problem: DualProblem, run: SolverRun) -> None:
+        super().__init__(problem, run)
+        offsets, n = problem.form.part_offsets(problem.data), problem.n_blocks
+        most = int(np.max(np.diff(offsets)))
+        self.exponents = Exponents(
+            offsets=offsets,
+            u=np.zeros(offsets[-1]),
+            l=np.zeros(offsets[-1]),
+            truth=np.zeros(n),
+            eta=np.zeros(n),
+            last=np.array([FIRST_STEP]),
+            theta=np.zeros(most),
+            trial=np.zeros(most),
+            parts=np.zeros(most),
+        )
+        problem.call(loss_parts_pass, np.zeros_like(problem.state.w), tuple(self.exponents))
+        losses = self.exponents.l
+        largest = np.maximum.reduceat(np.abs(losses), offsets[:-1])
+        unit = np.repeat(np.where(largest > 0.0, largest, 1.0), np.diff(offsets))
+        self.exponents.u[:] = -FIRST_LOSS * losses / unit
+        visits, tally = in_order(problem.blocks), problem.tally.copy()
+        self._sweep(visits, starting=True)
+        problem.tally[:] = tally  # these are no steps
+
+    def _sweep(self, part: Visits, starting: bool) -> None:
+        more = tuple(self.rule), starting, tuple(self.exponents)
+        self.problem.sweep(exponent_pass, part.n_visits, tuple(part), *more)
+
+    def take_steps(self, part: Visits, plan: StorePlan | None, track: int) -> None:
+        self._sweep(part, starting=False)

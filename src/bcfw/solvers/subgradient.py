@@ -1,0 +1,138 @@
+"""The stochastic subgradient method (bcfw-2013's SSG and SSG-wavg): the baseline without a dual."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from bcfw.dual import Certificate, DualProblem
+from bcfw.dual.certify import certify_primal
+from bcfw.options import Count, Flag
+from bcfw.passes.box import LOWER, UPPER
+from bcfw.passes.subgradient import subgradient_pass
+from bcfw.records import STEPS, StorePlan, Subgradients, Visits
+from bcfw.selection import SAMPLINGS, SamplingChoice
+from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.pass_runner import PassRunner
+from bcfw.solvers.run import SolverRun
+
+
+class Subgradient(Solver):
+    """Stochastic subgradient steps on the primal, ``w <- (1 - 1/(k+1)) w + 1/(lam (k+1)) n c_i psi_i(y*)`` (Pegasos).
+
+    There is no dual point: ``dual`` and ``gap`` of the result are NaN, it is not certified, and a run goes on to
+    ``max_passes`` or another limit without a warning. With bounds the weights are clipped after every step, and the
+    sum of the subgradients goes on unclipped (dual averaging).
+
+    Parameters
+    ----------
+    averaging : bool
+        Return the weighted average ``w_bar <- k/(k+2) w_bar + 2/(k+2) w`` of the iterates instead of the last one.
+    sampling : "uniform", "permuted" or "cyclic"
+        Blocks are drawn with replacement, each once per pass in a new random order, or all in order.
+    gap_every : int
+        Passes between rows of the history, each of which costs a pass of the oracle for the primal value.
+
+    Examples
+    --------
+    >>> import bcfw
+    >>> bcfw.solvers.Subgradient(averaging=True)
+    Subgradient(averaging=True)
+    """
+
+    averaging: Any = Flag(False)
+    sampling: Any = SamplingChoice("uniform", "permuted", "cyclic")
+    gap_every: Any = Count(10)
+
+    @property
+    def monotone(self) -> bool:
+        return False
+
+    @property
+    def certifies(self) -> bool:
+        return False
+
+    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+        runner = SubgradientRunner(problem, run, bool(self.averaging))
+        runner.certify()
+        for number in itertools.count(1):
+            run.check_limits(runner.effort)
+            if run.status is not None:
+                break
+            runner.one_pass(SAMPLINGS[self.sampling], rng)
+            run.check_limits(runner.effort)
+            if run.status is None and number % self.gap_every == 0:
+                runner.certify()
+            run.after(runner.done)
+        return runner.finish()
+
+
+class SubgradientRunner(PassRunner):
+    """Passes of subgradient steps; the problem's dual point stays where it is.
+
+    A run goes on from the weights that an earlier one has returned, with its number of steps.
+
+    Parameters
+    ----------
+    problem : DualProblem
+    run : SolverRun
+    averaging : bool
+    """
+
+    def __init__(self, problem: DualProblem, run: SolverRun, averaging: bool) -> None:
+        super().__init__(problem, run)
+        start = problem.state.w if problem.point is None else problem.point
+        before = problem.tally[STEPS] if start.any() else 0.0
+        total = problem.lam * before * start
+        lazy = problem.form.weighs_loss and not len(problem.bounded)
+        moment = (before + 1.0) * total if lazy and averaging else np.zeros_like(total)
+        self.before = before
+        self.sums = Subgradients(
+            lam=problem.lam,
+            n_blocks=len(problem.blocks),
+            lazy=lazy,
+            averaging=averaging,
+            w=start.copy(),
+            total=total,
+            moment=moment,
+            done=np.array([before]),
+            bounded=problem.bounded,
+            lower=problem.box[LOWER],
+            upper=problem.box[UPPER],
+        )
+
+    def take_steps(self, part: Visits, plan: StorePlan | None, track: int) -> None:
+        self.problem.sweep(subgradient_pass, part.n_visits, tuple(part), tuple(self.sums))
+
+    def iterate(self) -> np.ndarray:
+        """The last iterate w_k."""
+        sums, k = self.sums, self.sums.done[0]
+        return sums.total / (sums.lam * k) if sums.lazy and k > 0.0 else sums.w.copy()
+
+    def weights(self) -> np.ndarray:
+        """The last iterate, or the average ``sum_k k w_k / sum_k k`` of those since the start of the run.
+
+        ``sum_{j = m+1}^k j w_j`` is ``((k+1) total - moment) / lam`` where moment began as ``(m+1) total``.
+        """
+        sums, k, m = self.sums, self.sums.done[0], self.before
+        if not sums.averaging or k == m:
+            return self.iterate()
+        weighted = ((k + 1.0) * sums.total - sums.moment) / sums.lam if sums.lazy else sums.moment
+        return weighted / (0.5 * (k * (k + 1.0) - m * (m + 1.0)))  # type: ignore[no-any-return]
+
+    def certify(self) -> Certificate:
+        """Record the primal value of the weights to return."""
+        self.certificate = certify_primal(self.problem, self.weights())
+        self.run.record_certificate(self.problem, self.done, self.certificate)
+        return self.certificate
+
+    def finish(self) -> Outcome:
+        """The weights to return with their primal value; with averaging also the last iterate."""
+        outcome = Outcome(self.weights(), self.certificate or self.certify(), self.done)
+        if self.sums.averaging:
+            w = self.iterate()
+            outcome = outcome._replace(last=Outcome(w, certify_primal(self.problem, w), self.done))
+        self.problem.point = outcome.w.copy()
+        return outcome

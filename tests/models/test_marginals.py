@@ -1,0 +1,72 @@
+"""Marginals by sum-product against sums over all outputs, for scores of any size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from bcfw.passes.contract import (
+    Data,
+    Work,
+    add_expected,
+    add_labeling,
+    apply,
+    end_direction,
+    expected_parts,
+    load_truth,
+    part_scores,
+    scores,
+    start_direction,
+    truth_value,
+)
+from problems import CASES, interpreted
+
+OFFERING = [name for name, case in CASES.items() if "marginals" in case.problem().form.offers]
+
+
+def expected_psi_pass(data_fields, work_fields, i, w, scale, u, parts, out):
+    """``out = sum_y P(y) (phi(y) - phi(y_i))`` with ``P(y) = exp(scale H_i(y; w)) / Z``; returns ``log Z``."""
+    data = Data(*data_fields)
+    work = Work(*work_fields)
+    scores(data, i, w, 1.0, work)
+    truth = scale * truth_value(data, i, w, work)
+    part_scores(data, i, w, work, u)
+    for part in range(u.shape[0]):
+        u[part] *= scale
+    log_z = expected_parts(data, i, u, work, parts)
+    start_direction(data, i, work)
+    add_expected(data, i, 1.0, parts, work)
+    load_truth(data, i, work)
+    add_labeling(data, i, -1.0, work)
+    end_direction(data, i, work)
+    apply(data, i, 1.0, work, out)
+    return log_z - truth
+
+
+def test_most_built_in_models_offer_marginals():
+    kinds = {type(CASES[name].model).__name__ for name in OFFERING}
+    assert {"Multiclass", "Chain", "Multilabel"} <= kinds
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0, -3.0, 1e3, 1e6])
+@pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
+@pytest.mark.parametrize("name", OFFERING)
+def test_expected_parts_are_sums_over_all_outputs(name, compiled, scale):
+    case = CASES[name] if compiled else interpreted(CASES[name])
+    problem, objective = case.problem(), case.enumerated()
+    form, data = problem.form, problem.data
+    offsets = form.part_offsets(data)
+    w = np.random.default_rng(0).standard_normal(case.dim)
+    for i in range(len(case.y)):
+        size = offsets[i + 1] - offsets[i]
+        u, parts, out = np.zeros(size), np.zeros(size), np.zeros(case.dim)
+        run = form.kernels.entry(expected_psi_pass)
+        log_z = run(tuple(data), tuple(form.make_work(data)), i, w, scale, u, parts, out)
+        psi, loss = objective.psi[i][:-1], objective.loss[i][:-1]  # the truth comes once more at the end
+        values = scale * (loss - psi @ w)
+        P = np.exp(values - logsumexp(values))
+        rounding = 1e-13 * (1.0 + abs(scale) * np.max(np.abs(values / scale) if scale else 1.0))
+        assert log_z == pytest.approx(logsumexp(values), abs=10 * rounding)
+        np.testing.assert_allclose(out, -P @ psi, rtol=0, atol=100 * rounding)
+        assert parts.min() >= 0.0
