@@ -164,7 +164,7 @@ class OneSlack:
         run, problem = self.run, self.problem
         run.point = lambda: self.w.copy()
         if problem.point is not None:  # where an earlier run ended may be good enough
-            run.keep_best(certify_weights(problem, problem.point), problem.point.copy)
+            run.keep_best(certify_weights(problem, problem.point), problem.point)
             problem.point = None
         problem.outside = self._settled
         try:
@@ -194,7 +194,7 @@ class OneSlack:
         problem.oracle_calls += len(problem.blocks)
         hinge = hinge_sums(problem.state.c, hinges)
         found = certificate(problem.lam, self.w, hinge, self.dual)
-        return self.run.keep_best(found, self.w.copy)[0], plane
+        return self.run.keep_best(found, self.w), plane
 
     def _find_plane(self, number: int) -> tuple[Plane, np.ndarray]:
         """The plane of the oracle's outputs at w in round ``number``, or of cached ones for 0, and the hinge losses."""
