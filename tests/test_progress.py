@@ -147,15 +147,15 @@ def test_no_time_left_without_evidence():
 
 
 def test_time_left_follows_the_recent_certificates():
-    # The logarithm of gap / 0.01 falls by log 10 for each second of the square root of the time: 0 at 3**2 = 9 s.
-    assert left((1.0, 1.0), (4.0, 0.1)) == pytest.approx(5.0)
+    # The logarithm of gap / 0.01 falls by log 10 for each unit of the cube root of the time: 0 at 3**3 = 27 s.
+    assert left((1.0, 1.0), (8.0, 0.1)) == pytest.approx(19.0)
     # A slow beginning is forgotten after a few certificates.
     slow = [(float(t), 10.0) for t in range(1, 100)]
-    fast = [(float(t * t), 10.0 ** (-t + 11)) for t in range(10, 15)]
-    assert left(*slow, *fast, gap_target=1e-5) == pytest.approx(16.0**2 - 14.0**2)
+    fast = [(float(t**3), 10.0 ** (-t + 11)) for t in range(10, 15)]
+    assert left(*slow, *fast, gap_target=1e-5) == pytest.approx(16.0**3 - 14.0**3)
     # Time goes on between certificates.
-    seen, _ = trend((1.0, 1.0), (4.0, 0.1))
-    assert seen.seconds_left(info(passes=2, done=3, seconds=6.0, gap=0.1)) == pytest.approx(3.0)
+    seen, _ = trend((1.0, 1.0), (8.0, 0.1))
+    assert seen.seconds_left(info(passes=2, done=3, seconds=20.0, gap=0.1)) == pytest.approx(7.0)
     assert seen.seconds_left(info(passes=2, done=9, seconds=60.0, gap=0.1)) == 0.0
 
 

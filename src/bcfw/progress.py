@@ -135,7 +135,8 @@ class Progress:
     def _say_compiling(self, name: str) -> None:
         """A sign of life while functions are compiled."""
         if self._is_live():
-            self._update(f"compiling {name}: the first use on this machine takes some seconds", 0.0)
+            taken = self._compile_lines.seconds
+            self._update(f"compiling {name} (the first use on this machine takes some seconds), {taken:.0f} s", 0.0)
         else:
             self._compile_lines(name)
 
@@ -152,17 +153,17 @@ class Progress:
         """Write into the bar, which is made when it is needed first."""
         if self._bar is None:
             self._bar = _make_bar(self._file)
+            self._task = self._bar.add_task("training", total=1.0, text=text)
             self._bar.start()
-            self._task = self._bar.add_task("training", total=1.0, text="")
         self._bar.update(self._task, completed=fraction, text=text)
 
 
 class Trend:
     """Reads the time left off the latest certificates.
 
-    :attr:`bcfw.run.Info.distance`, the logarithm of the gap over its target, falls about evenly with the square root of
-    the time of training: faster than a gap of one over the time, slower than a geometric one. A line through its latest
-    values tells when it will be zero. Solvers change their pace, so that older values would mislead.
+    :attr:`bcfw.run.Info.distance`, the logarithm of the gap over its target, falls about evenly with the cube root of
+    the time of training: faster than that of a gap of one over the time, slower than that of a geometric one. A line
+    through its latest values tells when it will be zero. Solvers change their pace, so that older values would mislead.
     """
 
     def __init__(self) -> None:
@@ -172,7 +173,7 @@ class Trend:
     def note(self, info: Info) -> None:
         """Take in what a callback sees: a certificate counts once, that of the start, where nothing moved, does not."""
         if info.latest is not self._latest and info.latest[info.unit] > 0:
-            self._recent.append((math.sqrt(max(0.0, info.training_seconds)), info.distance))
+            self._recent.append((math.cbrt(info.training_seconds), info.distance))
         self._latest = info.latest
 
     def seconds_left(self, info: Info) -> float | None:
@@ -186,7 +187,7 @@ class Trend:
             if ages @ falls <= 0.0:
                 return None
             end = roots[-1] + distances[-1] * (ages @ ages) / (ages @ falls)
-            left = min(left, float(end**2) - info.training_seconds)
+            left = min(left, float(end**3) - info.training_seconds)
         return max(0.0, left) if math.isfinite(left) else None
 
 
@@ -208,10 +209,10 @@ def _age(info: Info) -> str:
 
 
 def _bar_text(info: Info, left: str) -> str:
-    shown = "".join(f"{name[0].upper()} {value:.4g}, " for name, value in info.shown.items())
-    return (
-        f"{_counted(info, info.done)}: {shown}gap {info.gap:.2g} > {info.gap_target:.2g}{_age(info)}, "
-        f"{info.training_seconds:.1f} s{left}"
+    shown = "".join(f", {name} {value:.4g}" for name, value in info.shown.items())
+    return (  # what matters most comes first: a terminal cuts the rest
+        f"{_counted(info, info.done)}, {info.training_seconds:.1f} s{left}: gap {info.gap:.2g} > {info.gap_target:.2g}"
+        f"{_age(info)}{shown}"
     )
 
 

@@ -54,9 +54,14 @@ class CompileLines:
         self._before = compile_seconds()
         self._said: float | None = None
 
+    @property
+    def seconds(self) -> float:
+        """Of compilation since this was made."""
+        return compile_seconds() - self._before
+
     def __call__(self, name: str) -> None:
         """A line at the beginning, then one every LINE_SECONDS."""
-        taken = compile_seconds() - self._before
+        taken = self.seconds
         if self._said is None:
             self._say(f"compiling {name}: the first use of a model and a solver on this machine takes some seconds")
         elif taken - self._said >= LINE_SECONDS:
