@@ -66,7 +66,7 @@ def plot_convergence(results: Any, path: str | Path) -> Path:
         return _plot_runs(results, path)
     drawing, (values, gaps) = figure(9, 3.6, columns=2)
     (_draw_value if isinstance(results, MinimizeResult) else _draw_bounds)(values, results)
-    steps, gap = _after_start(results.history, _unit(results))
+    steps, gap = _after_start(results, _unit(results))
     gaps.semilogy(steps, gap, marker="o", markersize=3, color="black")
     gaps.set_title(f"gap at the end: {results.gap:.2g} ({results.status})")
     gaps.grid(alpha=0.3, which="both")
@@ -100,7 +100,7 @@ def _plot_runs(results: Mapping[str, Any], path: str | Path) -> Path:
     drawing, axes = figure(11, 4.2, columns=2)
     for axis, key in zip(axes, (*units, "seconds"), strict=True):
         for number, (name, result) in enumerate(results.items()):
-            axis.loglog(*_after_start(result.history, key), label=name, **curve_style(number))
+            axis.loglog(*_after_start(result, key), label=name, **curve_style(number))
         axis.set(xlabel=UNITS[key], ylabel="gap", title=f"gap against {UNITS[key]}")
         axis.grid(alpha=0.3, which="both")
     axes[0].legend(fontsize=7, frameon=False)
@@ -113,9 +113,10 @@ def _unit(result: Any) -> str:
     return "iters" if isinstance(result, MinimizeResult) else "passes"
 
 
-def _after_start(history: Mapping[str, np.ndarray], key: str) -> tuple[np.ndarray, np.ndarray]:
-    """A column and the gap, of the records that a logarithmic scale can show."""
-    shown = (history[key] > 0) & (history["gap"] > 0)
+def _after_start(result: Any, key: str) -> tuple[np.ndarray, np.ndarray]:
+    """A column of the history and the gap, without the start and what a logarithmic scale cannot show."""
+    history = result.history
+    shown = (history[_unit(result)] > 0) & (history["gap"] > 0)
     return history[key][shown], history["gap"][shown]
 
 
