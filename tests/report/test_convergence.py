@@ -8,25 +8,10 @@ import numpy as np
 import pytest
 
 import bcfw
-from bcfw.report import curve_style, plot_convergence, plot_images, plots
+from bcfw.report import curve_style, plot_convergence, plot_images
 from problems import CASES
 
 CASE = CASES["multiclass-wide"]
-
-
-@pytest.fixture
-def drawn(monkeypatch):
-    """The axes of every figure that is drawn."""
-    seen = []
-    real = plots.figure
-
-    def figure(*args, **options):
-        drawing, axes = real(*args, **options)
-        seen.extend(np.ravel(axes))
-        return drawing, axes
-
-    monkeypatch.setattr(plots, "figure", figure)
-    return seen
 
 
 @pytest.fixture(scope="module")

@@ -76,7 +76,8 @@ def run_demo(out: Path, seed: int = 0, verbose: int = 1, console: Console | None
         f"possible ({100 * result.gap / result.primal:.1f} %), after {result.n_passes:g} passes and "
         f"{result.n_oracle_calls} calls of Viterbi's algorithm. {times(result)}"
     )
-    single = MulticlassSVM(lam=LAM_SINGLE, tol=0.01, fit_intercept=False, random_state=seed)
+    console.print("Training a classifier of single digits, to compare with.")
+    single = MulticlassSVM(lam=LAM_SINGLE, tol=0.01, fit_intercept=False, random_state=seed, verbose=verbose)
     single.fit(np.concatenate(words.X_train), np.concatenate(words.y_train))
     predictions = {
         "single digits": [single.predict(x) for x in words.X_test],
