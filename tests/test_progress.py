@@ -56,7 +56,8 @@ def test_quiet_by_default_and_plain_lines_on_request(capsys):
     assert f"gap {result.gap:.3g} (certified)" in last
 
 
-def test_a_log_gets_plain_lines_and_a_terminal_a_bar():
+def test_a_log_gets_plain_lines_and_a_terminal_a_bar(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
     for file, live in ((io.StringIO(), False), (Terminal(), True)):
         show = Progress(file=file)
         bcfw.train(bcfw.models.Multiclass(), X, Y, lam=0.1, callbacks=[show])
@@ -285,9 +286,18 @@ def test_a_notebook_with_widgets_gets_a_bar(notebook, monkeypatch):
     assert progress._can_redraw(io.StringIO())
 
 
+def test_a_terminal_that_cannot_redraw_gets_plain_lines(monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    show = Progress(file=Terminal())
+    bcfw.train(bcfw.models.Multiclass(), X, Y, lam=0.1, callbacks=[show])
+    assert show.live is False
+    assert "\x1b" not in show.file.getvalue()
+
+
 def test_ipython_in_a_terminal_is_no_notebook(monkeypatch):
     from bcfw import progress
 
+    monkeypatch.setenv("TERM", "xterm")
     shell = types.SimpleNamespace()
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
     assert not progress._in_notebook()

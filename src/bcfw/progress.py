@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import math
+import os
 import sys
 import time
 from collections import deque
@@ -226,7 +227,7 @@ def _can_redraw(file: IO[str]) -> bool:
     """Whether a bar can be redrawn: in a terminal that knows how to, and in a notebook that has widgets."""
     if _in_notebook():
         return importlib.util.find_spec("ipywidgets") is not None
-    return bool(getattr(file, "isatty", lambda: False)())
+    return os.environ.get("TERM") not in ("dumb", "unknown") and bool(getattr(file, "isatty", lambda: False)())
 
 
 def _make_bar(file: IO[str]) -> Any:
