@@ -24,6 +24,12 @@ X = np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0], [0.2, 0.9]])
 Y = [0, 1, 2, 1]
 
 
+@pytest.fixture(autouse=True)
+def redrawing_terminal(monkeypatch):
+    """Whatever runs the tests, the terminals below can redraw a line."""
+    monkeypatch.setenv("TERM", "xterm")
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
@@ -56,8 +62,7 @@ def test_quiet_by_default_and_plain_lines_on_request(capsys):
     assert f"gap {result.gap:.3g} (certified)" in last
 
 
-def test_a_log_gets_plain_lines_and_a_terminal_a_bar(monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
+def test_a_log_gets_plain_lines_and_a_terminal_a_bar():
     for file, live in ((io.StringIO(), False), (Terminal(), True)):
         show = Progress(file=file)
         bcfw.train(bcfw.models.Multiclass(), X, Y, lam=0.1, callbacks=[show])
@@ -297,7 +302,6 @@ def test_a_terminal_that_cannot_redraw_gets_plain_lines(monkeypatch):
 def test_ipython_in_a_terminal_is_no_notebook(monkeypatch):
     from bcfw import progress
 
-    monkeypatch.setenv("TERM", "xterm")
     shell = types.SimpleNamespace()
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
     assert not progress._in_notebook()
