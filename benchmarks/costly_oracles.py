@@ -40,7 +40,7 @@ import numpy as np
 
 import bcfw
 from bcfw.dual import open_problem
-from bcfw.report.plots import PlotUnavailableError, figure
+from bcfw.report.plots import PlotUnavailableError, curve_style, figure
 from bcfw.solvers import BCFW, MultiPlane
 from variants import TARGETS, History, Table, train
 
@@ -257,9 +257,9 @@ def draw_primal(curves: dict[str, History], best: float, path: Path) -> None:
     labels = {"exact_calls": "exact oracle calls of steps", "oracle_calls": "all oracle calls", "cpu": "CPU seconds"}
     drawing, axes = figure(15.6, 4.4, columns=3)
     for axis, (key, label) in zip(axes, labels.items(), strict=True):
-        for name, history in curves.items():
+        for number, (name, history) in enumerate(curves.items()):
             after = (history["passes"] > 0) & (history["primal"] > best)
-            axis.loglog(history[key][after], history["primal"][after] - best, label=name, linewidth=1.2)
+            axis.loglog(history[key][after], history["primal"][after] - best, label=name, **curve_style(number))
         axis.set(xlabel=label, ylabel="primal - best dual known")
         axis.grid(alpha=0.3, which="both")
     axes[0].legend(fontsize=7, frameon=False)
@@ -271,7 +271,7 @@ def draw_store(curves: dict[str, History], path: Path) -> None:
     drawing, axes = figure(10.4, 7.6, 2, 2)
     for column, (key, label) in enumerate({"passes": "exact passes", "cpu": "CPU seconds"}.items()):
         for number, (name, history) in enumerate(curves.items()):
-            style = {"label": name, "linewidth": 1.2, "color": f"C{number}"}
+            style = {"label": name, **curve_style(number)}
             if history["labelings"].max() > 0:
                 axes[0, column].semilogx(history[key][1:], history["labelings"][1:], **style)
             exact = np.diff(history["passes"])

@@ -39,7 +39,7 @@ import scipy.sparse as sp
 import bcfw
 from bcfw.domains import Box, LinfBall, NuclearBall, Spectraplex
 from bcfw.product.objectives import OfProduct
-from bcfw.report.plots import figure
+from bcfw.report.plots import curve_style, figure
 from bcfw.selection import (
     PQ,
     CostAware,
@@ -327,15 +327,13 @@ def draw(results: dict[tuple[int, str], list[Curve]], experiment: int, path: Pat
     drawing, axes = figure(12, 3.4 * len(sizes), rows=len(sizes), columns=3)
     oracle, measure = ("spectraplex", "primal gap") if experiment == 1 else ("nuclear-norm", "smallest relative FW gap")
     for panels, s in zip(np.atleast_2d(axes), sizes, strict=True):
-        for number, ((size, rule), curves) in enumerate(results.items()):
-            mean = mean_curve(curves)
-            if size == s:
-                for panel, column in zip(panels, mean[:3], strict=True):
-                    panel.loglog(column, mean.measure, label=rule, linewidth=1.2, linestyle=["-", "--"][number % 2])
+        of_size = {rule: mean_curve(curves) for (size, rule), curves in results.items() if size == s}
+        for number, (rule, mean) in enumerate(of_size.items()):
+            for panel, column in zip(panels, mean[:3], strict=True):
+                panel.loglog(column, mean.measure, label=rule, **curve_style(number))
         for panel, label in zip(panels, ("iterations", f"calls of the {oracle} oracle", "CPU seconds"), strict=True):
-            panel.set(xlabel=label, title=f"s = {s}")
+            panel.set(xlabel=label, title=f"matrices of size s = {s}: {measure}")
             panel.grid(alpha=0.3)
-        panels[0].set_ylabel(measure)
         panels[0].legend(frameon=False, fontsize=7)
     drawing.savefig(path, dpi=90)
 

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import bcfw
-from bcfw.report.plots import PlotUnavailableError, figure
+from bcfw.report.plots import PlotUnavailableError, curve_style, figure
 from bcfw.solvers import BCFW, MultiPlane
 from bcfw.solvers.auto import choice
 
@@ -186,14 +186,21 @@ def draw(curves: dict[str, dict[str, History]], key: str, label: str, path: Path
     for axis, (problem, histories) in zip(panels, curves.items(), strict=False):
         for number, (name, history) in enumerate(histories.items()):
             after = history["passes"] > 0
-            style = {"color": f"C{number % 10}", "linestyle": "-" if number < 10 else "--"}
-            axis.loglog(history[key][after], history["gap"][after], label=name, linewidth=1.2, **style)
-        axis.set(xlabel=label, ylabel="relative gap", title=problem)
+            axis.loglog(history[key][after], history["gap"][after], label=name, **curve_style(number))
+        axis.set(xlabel=label, ylabel="relative gap", title=in_words(problem))
         axis.grid(alpha=0.3, which="both")
     for axis in panels[len(curves) :]:
         axis.axis("off")
     panels[0].legend(fontsize=7, frameon=False)
     drawing.savefig(path, dpi=130)
+
+
+def in_words(name: str) -> str:
+    """The title of a problem's panel."""
+    problem = PROBLEMS[name]
+    data = {"ocr-small": "OCR letters, 626 words", "ocr-large": "OCR letters, 6251 words", "usps": "USPS digits"}
+    charge = f", {1e3 * problem.charge:g} ms per oracle call" if problem.charge else ""
+    return f"{data[problem.data]}, lam = {'1/n' if problem.lam is None else format(problem.lam, 'g')}{charge}"
 
 
 def draw_all(curves: dict[str, dict[str, History]], folder: Path) -> None:

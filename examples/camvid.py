@@ -18,7 +18,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 import bcfw
-from bcfw.report.plots import PlotUnavailableError, figure
+from bcfw.datasets.superpixels import to_rgb
+from bcfw.report.plots import PlotUnavailableError, plot_images
 
 LAMBDAS = (1.0, 0.3, 0.1)
 OPTIONS = {"tol": 0.02, "max_passes": 100}
@@ -96,29 +97,14 @@ def draw(camvid: Any, predictions: list[list[np.ndarray]], path: str) -> None:
     """Rows of images, truths and predictions of some test images."""
     chosen = np.linspace(0, len(camvid.X_test) - 1, 5).astype(int)
     lab = [camvid.feature_names.index(name) for name in ("L", "a", "b")]
-    drawing, axes = figure(12.0, 7.6, 4, len(chosen))
-    for column, k in enumerate(chosen):
-        pixels = camvid.maps_test[k]
-        rows = [to_rgb(100.0 * camvid.X_test[k][0][:, lab])[pixels], PALETTE[camvid.labels_test[k]]]
-        rows += [PALETTE[labels[k]][pixels] for labels in predictions]
-        for axis, picture in zip(axes[:, column], rows, strict=True):
-            axis.imshow(picture.astype(np.uint8))
-            axis.set(xticks=[], yticks=[])
-    for axis, name in zip(axes[:, 0], ("superpixels", "truth", "each alone", "graph"), strict=True):
-        axis.set_ylabel(name)
-    drawing.savefig(path, dpi=100)
-    print(f"wrote {path}")
-
-
-def to_rgb(lab: np.ndarray) -> np.ndarray:
-    """SRGB with values 0 .. 255 of CIE L*a*b* colours, (N, 3)."""
-    from bcfw.datasets.superpixels import TO_XYZ, WHITE
-
-    y = (lab[:, 0] + 16) / 116
-    root = np.stack([y + lab[:, 1] / 500, y, y - lab[:, 2] / 200], axis=1)
-    xyz = WHITE * np.where(root > 6 / 29, root**3, 3 * (6 / 29) ** 2 * (root - 4 / 29))
-    linear = np.clip(xyz @ np.linalg.inv(TO_XYZ).T, 0.0, 1.0)
-    return 255 * np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    pixels = camvid.maps_test
+    rows = {
+        "superpixels": [to_rgb(100.0 * camvid.X_test[k][0][:, lab])[pixels[k]] for k in chosen],
+        "truth": [PALETTE[camvid.labels_test[k]] for k in chosen],
+    }
+    for name, labels in zip(("each alone", "graph"), predictions, strict=True):
+        rows[name] = [PALETTE[labels[k]][pixels[k]] for k in chosen]
+    print(f"wrote {plot_images(rows, path)}")
 
 
 if __name__ == "__main__":

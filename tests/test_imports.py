@@ -59,7 +59,7 @@ NARROW = {
     "passes": {"errors", "records", "kernels"},
     "models": BASE | {"kernels", "inputs", "passes"},
     "dual": BASE | {"inputs", "passes", "models"},
-    "solvers": BASE | {"inputs", "run", "selection", "passes", "models", "dual"},
+    "solvers": BASE | {"kernels", "inputs", "run", "selection", "passes", "models", "dual"},
     "product": BASE | {"kernels", "inputs", "run", "selection", "progress"},
     **{face: {"product"} for face in ("domains", "objectives", "steps")},
     "path": BASE | {"inputs", "run", "progress", "dual", "solvers", "result", "training"},

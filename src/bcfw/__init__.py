@@ -30,7 +30,7 @@ _HOMES = {
         ("BcfwError", "ConvergenceWarning", "InputError", "ModelError", "OptionError", "OracleError"), "bcfw.errors"
     ),
 }
-_MODULES = ("datasets", "domains", "estimators", "models", "objectives", "selection", "solvers", "steps")
+_MODULES = ("datasets", "domains", "estimators", "models", "objectives", "report", "selection", "solvers", "steps")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import reprlib
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeVar
@@ -134,6 +135,22 @@ class NonNegative(Number):
         return ">= 0"
 
 
+class ShortRepr(reprlib.Repr):
+    """Representations that stay short whatever they show: of arrays their shapes, of the rest the beginning."""
+
+    def repr_ndarray(self, value: np.ndarray, level: int) -> str:
+        return f"<array of shape {value.shape}>"
+
+
+SHORT = ShortRepr()
+SHORT.maxother = SHORT.maxstring = 80
+
+
+def as_call(name: str, options: Mapping[str, Any]) -> str:
+    """How an object is shown: as the call of its class with these options, each of them short."""
+    return f"{name}({', '.join(f'{option}={SHORT.repr(value)}' for option, value in options.items())})"
+
+
 def named(what: str, given: Any, base: type[T], words: Mapping[str, type[T]]) -> T:
     """An instance of ``base`` as it is, or that of a word with default options; ``what`` is how messages call it."""
     if isinstance(given, base):
@@ -180,9 +197,8 @@ class Configurable:
             raise OptionError(f"{type(self).__name__}: {option} is only read with {needed}; leave it out")
 
     def __repr__(self) -> str:
-        shown = (
-            f"{name}={getattr(self, name)!r}"
-            for name, option in self._options.items()
-            if getattr(self, name) != option.default
+        values = {name: getattr(self, name) for name in self._options}
+        return as_call(
+            type(self).__name__,
+            {name: value for name, value in values.items() if value != self._options[name].default},
         )
-        return f"{type(self).__name__}({', '.join(shown)})"

@@ -10,6 +10,7 @@ import numpy as np
 from bcfw.dual import Certificate, DualProblem, snapshots
 from bcfw.inputs.examples import by_position
 from bcfw.models.hooks import hook
+from bcfw.run import duration
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.run import SolverRun
 
@@ -19,7 +20,7 @@ def predict(model: Any, w: np.ndarray, X: Any) -> Any:
     return hook(model, "predict")(w, by_position(X))
 
 
-@dataclass
+@dataclass(repr=False)
 class Result:
     """What training returns.
 
@@ -48,6 +49,9 @@ class Result:
         With averaging: the last iterate with its own certificate.
     snapshot : dict
         The dual state as plain arrays, which ``warm_start`` reads.
+    training_seconds, compile_seconds : float
+        ``seconds`` without those spent compiling; and the time of all that was compiled in the call of ``train``, also
+        before ``seconds`` begin, when the data are opened. Compiled code is kept on disk: the next process has it.
     """
 
     w: np.ndarray
@@ -60,11 +64,13 @@ class Result:
     n_passes: float
     n_oracle_calls: int
     seconds: float
-    history: dict[str, np.ndarray] = field(repr=False)
+    history: dict[str, np.ndarray]
     solver: Any
     model: Any
-    last: Result | None = field(default=None, repr=False)
-    snapshot: dict[str, Any] = field(default_factory=dict, repr=False)
+    last: Result | None = None
+    snapshot: dict[str, Any] = field(default_factory=dict)
+    training_seconds: float = 0.0
+    compile_seconds: float = 0.0
 
     def predict(self, X: Any) -> Any:
         """Decode new inputs with the learned weights."""
@@ -74,9 +80,12 @@ class Result:
         """One line on the run."""
         proof = "certified" if self.certified else "not certified"
         return (
-            f"{self.status} after {self.n_passes:g} passes and {self.seconds:.2f} s: primal {self.primal:.6g}, "
-            f"dual {self.dual:.6g}, gap {self.gap:.3g} ({proof})"
+            f"{self.status} after {self.n_passes:g} passes and {duration(self.training_seconds, self.compile_seconds)}"
+            f": primal {self.primal:.6g}, dual {self.dual:.6g}, gap {self.gap:.3g} ({proof})"
         )
+
+    def __repr__(self) -> str:
+        return f"<Result: {self.summary()}>"
 
 
 def make_result(
@@ -101,6 +110,8 @@ def make_result(
         model=problem.form.model,
         last=None if outcome.last is None else make_result(outcome.last, problem, run, solver, snapshot),
         snapshot=snapshot,
+        training_seconds=run.seconds - run.compile_seconds,
+        compile_seconds=run.compile_seconds,
     )
 
 

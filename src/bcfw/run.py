@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import signal
 import sys
 import threading
@@ -16,6 +17,9 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import ConvergenceWarning, OptionError
+
+#: Where users find what a quiet run says.
+LOGGER = logging.getLogger("bcfw")
 
 
 def now() -> float:
@@ -37,6 +41,7 @@ class Info:
     limit : how many may be done; infinity for no limit
     max_seconds : when the run ends at the latest; None for no limit
     point : function that returns a copy of the current point
+    compile_seconds : how many of the seconds were spent compiling
     """
 
     unit: str
@@ -47,6 +52,12 @@ class Info:
     limit: float
     max_seconds: float | None
     point: Callable[[], Any] = field(repr=False)
+    compile_seconds: float = 0.0
+
+    @property
+    def training_seconds(self) -> float:
+        """Seconds since the start without those spent compiling."""
+        return self.seconds - self.compile_seconds
 
     @property
     def gap(self) -> float:
@@ -54,9 +65,14 @@ class Info:
         return self.latest["gap"]
 
     @property
-    def expected(self) -> float:
-        """Estimate of how many are needed in all: gaps fall about like one over their number."""
-        return self.latest[self.unit] * self.gap / self.gap_target if self.gap_target > 0 else np.inf
+    def distance(self) -> float:
+        """How far the latest record is from the end of the run: the logarithm of the gap over its target, down to 0.
+
+        It is infinite if the target is zero.
+        """
+        if self.gap <= self.gap_target:
+            return 0.0
+        return float(np.log(self.gap / self.gap_target)) if self.gap_target > 0 else np.inf
 
     @property
     def shown(self) -> dict[str, float]:
@@ -79,7 +95,8 @@ def check_callbacks(callbacks: Any) -> None:
 def announced(callbacks: Sequence[Callback]) -> Iterator[Callable[[Any], None]]:
     """Call the methods ``start()`` and ``finish(result)`` of the callbacks that have them, around a run.
 
-    The result is what was given to the function that the context yields; None if it was not called: the run failed.
+    The result is what was given to the function that the context yields, whose summary is logged at the level INFO;
+    None if it was not called: the run failed.
     """
 
     def tell(name: str, *facts: Any) -> None:
@@ -89,9 +106,14 @@ def announced(callbacks: Sequence[Callback]) -> Iterator[Callable[[Any], None]]:
                 method(*facts)
 
     results: list[Any] = []
+
+    def ended(result: Any) -> None:
+        results.append(result)
+        LOGGER.info("%s", result.summary())
+
     tell("start")
     try:
-        yield results.append
+        yield ended
     finally:
         tell("finish", results[-1] if results else None)
 
@@ -186,6 +208,11 @@ class Run:
         """Wall-clock time since the start."""
         return now() - self._start
 
+    @property
+    def compile_seconds(self) -> float:
+        """How many of these seconds were spent compiling; none where nothing is compiled."""
+        return 0.0
+
     def record(self, converged: bool, **row: float) -> None:
         """Add a row to the history, which must have the columns ``unit`` and gap; the caller judges convergence."""
         self.rows.append({"seconds": self.seconds, **row})
@@ -223,6 +250,7 @@ class Run:
             limit=self.limit,
             max_seconds=self.max_seconds,
             point=self.point,
+            compile_seconds=self.compile_seconds,
         )
         for callback in self.callbacks:
             if wants_to_stop(callback(info)) and self.status is None:
@@ -245,6 +273,12 @@ class Run:
                 f"not converged ({self.status}): gap {gap:.3g} is above the target {self.gap_target:.3g}; "
                 f"{advice[self.status]}{(more := hint()) and f'; {more}'}"
             )
+
+
+def duration(training_seconds: float, compile_seconds: float) -> str:
+    """Both times in words, as summaries of runs have them; compilation only where it was seen."""
+    compiled = f" (and {compile_seconds:.1f} s of compilation)" if compile_seconds >= 0.05 else ""
+    return f"{training_seconds:.2f} s{compiled}"
 
 
 def warn_of_limit(message: str) -> None:

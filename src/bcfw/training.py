@@ -15,6 +15,7 @@ from bcfw.dual import DualProblem, open_problem, snapshots
 from bcfw.errors import InputError, ModelError, OptionError, OracleError
 from bcfw.files import check_writable
 from bcfw.inputs.examples import by_position
+from bcfw.kernels.compiling import compile_seconds, compiling_logged
 from bcfw.models.check import loss_that_was_missed
 from bcfw.models.failures import CompilationError, cannot_compile, is_from_numba
 from bcfw.models.model import require_model
@@ -93,7 +94,8 @@ def train(
         Threads of the certificate passes, at most 1024; -1 takes all cores. The oracle of a Python model is then
         called from several threads at once.
     verbose : int
-        0 quiet, 1 a live display, 2 plain lines.
+        0 quiet, 1 a live display, 2 plain lines. At any of them, ``logging.getLogger("bcfw")`` hears at the level INFO
+        what is compiled, and the summary.
 
     Returns
     -------
@@ -114,6 +116,7 @@ def train(
     check_numbers(lam, tol, max_passes, max_seconds)
     path, every = read_checkpoint(checkpoint)
     everyone = (*callbacks, *progress_callbacks(verbose))
+    compiled_before = compile_seconds()
     with announced(everyone) as ended, explained(model):
         problem = open_problem(model, X, y, float(lam), sample_weight, bounds, thread_count(n_jobs))
         require_match(chosen, problem)
@@ -133,6 +136,7 @@ def train(
         finally:
             if path is not None and not problem.untouched:
                 save_or_warn(problem, path)
+        result.compile_seconds = compile_seconds() - compiled_before
         ended(result)
     if chosen.certifies:  # else there is no gap to wait for
         run.warn_unless_converged(result.gap, lambda: hint_on_features(problem, outcome.solver or chosen))
@@ -162,9 +166,10 @@ def require_loss(problem: DualProblem, run: SolverRun, X: Any, y: Any) -> None:
 
 @contextlib.contextmanager
 def explained(model: Any) -> Iterator[None]:
-    """Say what to do where numba fails on the kernels of a model."""
+    """Log what numba compiles, and say what to do where it fails on the kernels of a model."""
     try:
-        yield
+        with compiling_logged():
+            yield
     except Exception as error:
         short = cannot_compile(type(model).__name__, error) if is_from_numba(error) else error
         if not isinstance(short, CompilationError):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -12,9 +15,10 @@ from rich.console import Console
 
 import bcfw
 from bcfw.commands import main
-from bcfw.commands.demo import run_demo
+from bcfw.commands.demo import run_demo, times
 from bcfw.datasets import CONVERTERS
 
+PACKAGE = Path(bcfw.__file__).parent
 PNG = b"\x89PNG"
 
 
@@ -32,6 +36,32 @@ def test_demo_beats_single_digits_with_a_certificate(demo):
     assert facts["errors"]["chain"]["words"] < 0.8 * facts["errors"]["single digits"]["words"]
     for words in ("Certificate", "Test errors", "convergence.png", "What to do next"):
         assert words in text
+
+
+def test_demo_tells_compilation_from_training(demo):
+    facts, _, text = demo
+    result = facts["chain"].result_
+    assert times(result) in text
+    assert times(result).endswith(f"rained in {result.training_seconds:.2g} s.")
+    result = dataclasses.replace(result, compile_seconds=8.24, training_seconds=0.567)
+    assert times(result) == "Compiled in 8.2 s (once: the code is kept), trained in 0.57 s."
+    result = dataclasses.replace(result, compile_seconds=0.0)
+    assert times(result) == "Trained in 0.57 s."
+
+
+def test_demo_points_to_what_is_installed(demo):
+    """A wheel has neither pages nor examples."""
+    _, _, text = demo
+    named = re.findall(r"help\((bcfw\.\w+)\)", text)
+    assert len(named) >= 4
+    for name in named:
+        assert len(getattr(bcfw, name.removeprefix("bcfw.")).__doc__) > 50
+
+
+@pytest.mark.parametrize("file", sorted(PACKAGE.rglob("*.py")), ids=lambda file: file.relative_to(PACKAGE).as_posix())
+def test_the_package_names_no_file_that_is_not_installed(file):
+    elsewhere = r"\b(?:docs|examples|benchmarks|tests)/\w+|\b(?:README|CONTRIBUTING|CHANGELOG)\b"
+    assert not re.findall(elsewhere, file.read_text(encoding="utf-8"))
 
 
 def test_demo_draws_pictures(demo):

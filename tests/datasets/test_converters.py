@@ -29,6 +29,7 @@ from bcfw.datasets import (
     hansards,
     horses,
     ocr,
+    superpixels,
     usps,
 )
 from bcfw.errors import InputError
@@ -511,3 +512,8 @@ def touching(superpixel):
         both = np.stack([one[one != two], two[one != two]], axis=1).astype(int)
         pairs |= {frozenset(pair) for pair in np.unique(both, axis=0).tolist()}
     return pairs
+
+
+def test_colours_come_back():
+    rgb = np.random.default_rng(0).integers(0, 256, (5, 7, 3)).astype(float)
+    np.testing.assert_allclose(superpixels.to_rgb(superpixels.to_lab(rgb)), rgb, atol=1e-2)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import datetime
+import pickle
+from pprint import pformat
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, KFold, cross_val_score
+from sklearn.utils import Bunch
 
 import bcfw
-from bcfw.datasets import load_digit_words
+from bcfw.datasets import DataSet, load_digit_words
 from bcfw.errors import OptionError
 from data_files import flat
 
@@ -71,12 +76,72 @@ def test_noise_stays_in_the_pixel_range_and_the_constant_can_be_left_out():
         {"seed": -1},
         {"seed": "a"},
         {"constant": None},
+        {"n_groups": 0},
+        {"n_groups": 51},
     ],
     ids=str,
 )
 def test_impossible_options_are_named(options):
     with pytest.raises(OptionError, match=next(iter(options))):
         load_digit_words(**options)
+
+
+def test_one_group_changes_nothing_and_groups_leave_the_test_words_alone():
+    plain, five = load_digit_words(), load_digit_words(n_groups=5)
+    assert not plain.groups_train.any()
+    np.testing.assert_array_equal(plain.images_train[0], [902, 493, 994, 425, 381, 960])
+    np.testing.assert_array_equal(flat(plain, "test")[0], flat(five, "test")[0])
+    assert [y.tolist() for y in plain.y_train] == [y.tolist() for y in five.y_train]
+
+
+@pytest.mark.parametrize("n_groups", [2, 5, 50])
+def test_words_of_different_groups_share_no_image(n_groups):
+    words = load_digit_words(n_groups=n_groups)
+    assert words.groups_train.shape == (1000,)
+    owners = {}
+    for group, images in zip(words.groups_train.tolist(), words.images_train, strict=True):
+        for image in images.tolist():
+            assert owners.setdefault(image, group) == group
+    assert sorted(set(owners.values())) == list(range(n_groups))
+
+
+def test_cross_validation_by_groups_promises_less():
+    words = load_digit_words(n_groups=5)
+    svm = bcfw.ChainSVM(lam=0.03, tol=0.05)
+    by_groups = cross_val_score(svm, words.X_train, words.y_train, groups=words.groups_train, cv=GroupKFold(5))
+    plain = cross_val_score(svm, words.X_train, words.y_train, cv=KFold(5))
+    test = svm.fit(words.X_train, words.y_train).score(words.X_test, words.y_test)
+    assert test < by_groups.mean() < plain.mean() - 0.02
+
+
+def test_data_sets_show_their_shapes():
+    words = load_digit_words()
+    assert isinstance(words, Bunch)
+    for text in (repr(words), str(words), pformat(words)):
+        assert len(text) < 1000
+        assert text.startswith("<DataSet: Handwritten dates: 1000 training and 500 test words")
+        assert "X_train: list of 1000, the first: array (6, 65) of float64" in text
+    again = pickle.loads(pickle.dumps(words))
+    assert type(again) is DataSet
+    np.testing.assert_array_equal(again.X_train[3], words["X_train"][3])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.zeros((3, 2)), "array (3, 2) of float64"),
+        (sp.eye(3, format="csr"), "sparse csr matrix (3, 3) of float64"),
+        ([sp.eye(2, format="csr")], "list of 1, the first: sparse csr matrix (2, 2) of float64"),
+        ([(np.zeros(1, int), None)], "list of 1, the first: (array (1,) of int64, None)"),
+        (["a"] * 100, "list of 100: ['a', 'a', 'a', 'a', 'a', 'a', ...]"),
+        ("a\nb", "text of 2 lines"),
+        ([], "list of 0: []"),
+        (7, "7"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_shapes_in_words(value, text):
+    assert repr(DataSet(entry=value)) == f"<DataSet: 1 entries\n  entry: {text}>"
 
 
 def test_a_chain_beats_an_unstructured_classifier_on_digit_words():

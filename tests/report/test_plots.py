@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bcfw
-from bcfw.report import plot_path, plots
+from bcfw.report import plot_path
 from problems import CASES
 
 CASE = CASES["multiclass-wide"]
@@ -15,21 +15,6 @@ CASE = CASES["multiclass-wide"]
 @pytest.fixture(scope="module")
 def path():
     return bcfw.regularization_path(CASE.model, CASE.X, CASE.y, eps=0.1, lam_min=1e-2)
-
-
-@pytest.fixture
-def drawn(monkeypatch):
-    """The axes of every figure that is drawn."""
-    seen = []
-    real = plots.figure
-
-    def figure(*args, **options):
-        drawing, axes = real(*args, **options)
-        seen.extend(np.atleast_1d(axes))
-        return drawing, axes
-
-    monkeypatch.setattr(plots, "figure", figure)
-    return seen
 
 
 def test_three_panels_with_the_choice_marked(path, drawn, tmp_path):

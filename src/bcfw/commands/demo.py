@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 LAM_CHAIN, LAM_SINGLE = 0.03, 0.001
 
 NEXT = """\
-What to do next:
+What to do next, in Python after import bcfw:
   your own sequences    bcfw.ChainSVM().fit(X, y): X a list of (T, F) arrays, y a list of T labels each
-  your own structure    three methods in Python: docs/own_models.md
-  how it is certified   docs/certificate.md"""
+  your own structure    three methods in Python: help(bcfw.Model), help(bcfw.check_model)
+  how it is certified   help(bcfw.train), help(bcfw.Result)
+  these pictures        help(bcfw.report)"""
 
 
 @click.command()
@@ -73,9 +74,10 @@ def run_demo(out: Path, seed: int = 0, verbose: int = 1, console: Console | None
     console.print(
         f"[bold]Certificate[/bold]: the objective is {result.primal:.5f}, provably within {result.gap:.2g} of the best "
         f"possible ({100 * result.gap / result.primal:.1f} %), after {result.n_passes:g} passes and "
-        f"{result.n_oracle_calls} calls of Viterbi's algorithm, in {result.seconds:.1f} s."
+        f"{result.n_oracle_calls} calls of Viterbi's algorithm. {times(result)}"
     )
-    single = MulticlassSVM(lam=LAM_SINGLE, tol=0.01, fit_intercept=False, random_state=seed)
+    console.print("Training a classifier of single digits, to compare with.")
+    single = MulticlassSVM(lam=LAM_SINGLE, tol=0.01, fit_intercept=False, random_state=seed, verbose=verbose)
     single.fit(np.concatenate(words.X_train), np.concatenate(words.y_train))
     predictions = {
         "single digits": [single.predict(x) for x in words.X_test],
@@ -86,6 +88,14 @@ def run_demo(out: Path, seed: int = 0, verbose: int = 1, console: Console | None
     draw(out, result, words, predictions, console)
     console.print(NEXT)
     return {"chain": chain, "single": single, "errors": errors}
+
+
+def times(result: Any) -> str:
+    """How long it took to compile, if it had to be, and to train."""
+    trained = f"in {result.training_seconds:.2g} s"
+    if result.compile_seconds < 0.05:
+        return f"Trained {trained}."
+    return f"Compiled in {result.compile_seconds:.1f} s (once: the code is kept), trained {trained}."
 
 
 def error_rates(truths: list[np.ndarray], given: list[np.ndarray]) -> dict[str, float]:

@@ -9,8 +9,8 @@ whose features need statistics of a large corpus, the arrays to write).
 The ``convert_*`` functions are those commands from Python. They write into the user's cache (:func:`cache_folder`), or
 into another folder, which ``BCFW_DATA`` should then name.
 
-Every loader returns a :class:`sklearn.utils.Bunch` with ``X_train``, ``y_train``, ``X_test``, ``y_test``,
-``target_names`` and ``DESCR``.
+Every loader returns a :class:`DataSet`, a :class:`sklearn.utils.Bunch`, with ``X_train``, ``y_train``, ``X_test``,
+``y_test``, ``target_names`` and ``DESCR``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from bcfw.datasets.camvid import fetch_camvid
 from bcfw.datasets.camvid_images import convert_camvid
 from bcfw.datasets.conll2000 import convert_conll2000, fetch_conll2000
 from bcfw.datasets.converted import Converter
+from bcfw.datasets.data_set import DataSet
 from bcfw.datasets.digit_words import load_digit_words
 from bcfw.datasets.hansards import fetch_hansards
 from bcfw.datasets.horses import fetch_horses
@@ -33,6 +34,7 @@ from bcfw.datasets.usps import convert_usps, fetch_usps
 __all__ = [
     "CONVERTERS",
     "DataNotFound",
+    "DataSet",
     "cache_folder",
     "convert_camvid",
     "convert_conll2000",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from bcfw.datasets.arrays import cut
+from bcfw.datasets.data_set import DataSet
 from bcfw.datasets.horses import COLOUR_UNIT, GEOMETRY, LENGTH_UNIT, STEP_UNIT, edge_features, node_features
 from bcfw.datasets.locate import Source
 
@@ -69,7 +69,7 @@ Semantic object classes in video: a high-definition ground truth database, Patte
 
 
 @SOURCE.fitting()
-def fetch_camvid(*, constant: bool = True) -> Bunch:
+def fetch_camvid(*, constant: bool = True) -> DataSet:
     """The CamVid street scenes as graphs of superpixels, from ``BCFW_DATA`` or the user's cache.
 
     Parameters
@@ -79,7 +79,7 @@ def fetch_camvid(*, constant: bool = True) -> Bunch:
 
     Returns
     -------
-    sklearn.utils.Bunch
+    DataSet, a sklearn.utils.Bunch
         X_train, X_val, X_test : list of (node_features (V, 154), edges (E, 2), edge_features (E, 6))
             153 node features without the constant; see ``DESCR``.
         y_train, y_val, y_test : list of (V,) int arrays
@@ -115,7 +115,7 @@ def fetch_camvid(*, constant: bool = True) -> Bunch:
     pairs = [cut(edges.astype(np.int64), edge_off), cut(edge_features(edge_feat), edge_off)]
     graphs = list(zip(*nodes, *pairs, strict=True))
     labels = cut(without_void(y), node_off)
-    bunch = Bunch()
+    bunch = DataSet()
     for number, part in enumerate(PARTS):
         chosen = np.flatnonzero(split == number)
         bunch[f"X_{part}"] = [graphs[k] for k in chosen]

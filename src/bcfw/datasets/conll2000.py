@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.utils import Bunch
 
 from bcfw.datasets.arrays import cut
 from bcfw.datasets.converted import original, save_bytes
+from bcfw.datasets.data_set import DataSet
 from bcfw.datasets.locate import Source
 from bcfw.errors import InputError
 from bcfw.files import PathLike
@@ -86,12 +86,12 @@ BEGIN, END = "__BOS__", "__EOS__"
 ABSENT = -1
 
 
-def fetch_conll2000() -> Bunch:
+def fetch_conll2000() -> DataSet:
     """CoNLL-2000 chunking with the attributes of the CRFsuite tutorial, from ``BCFW_DATA`` or the user's cache.
 
     Returns
     -------
-    sklearn.utils.Bunch
+    DataSet, a sklearn.utils.Bunch
         X_train, X_test : list of (T, 335674) CSR matrices of ones
             Rows are words; columns are attributes (see ``DESCR``), numbered by their occurrence in training;
             attributes that occur in the test part only are left out.
@@ -125,7 +125,7 @@ def fetch_conll2000() -> Bunch:
     test_only = sorted(set(test.chunks) - set(known))
     target_names = known + test_only
     label_of = {chunk: label for label, chunk in enumerate(target_names)}
-    bunch = Bunch()
+    bunch = DataSet()
     for part, corpus in (("train", train), ("test", test)):
         y = np.array([label_of[chunk] for chunk in corpus.chunks], dtype=np.int64)
         tokens = list(zip(corpus.words, corpus.tags, strict=True))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from bcfw.datasets.arrays import cut
+from bcfw.datasets.data_set import DataSet
 from bcfw.datasets.locate import Source
 
 FILE = "wordalign/hansards_pairs.npz"
@@ -51,12 +51,12 @@ alignment models, ACL 2000.
 
 
 @SOURCE.fitting()
-def fetch_hansards() -> Bunch:
+def fetch_hansards() -> DataSet:
     """English-French word alignment, from ``BCFW_DATA`` or the user's cache.
 
     Returns
     -------
-    sklearn.utils.Bunch
+    DataSet, a sklearn.utils.Bunch
         X_train, X_test, X_trial : lists of 100, 347 and 37 float arrays (I, J, 14)
             Features of linking English word i with French word j (see ``DESCR``); the first one is constant.
         y_train, y_test, y_trial : lists of (I, J) int arrays
@@ -88,7 +88,7 @@ def fetch_hansards() -> Bunch:
     labels = LABELS[gold]
     in_test = np.flatnonzero(split == 1)
     parts = {"train": in_test[:N_TRAIN], "test": in_test[N_TRAIN:], "trial": np.flatnonzero(split == 0)}
-    bunch = Bunch()
+    bunch = DataSet()
     for part, pairs in parts.items():
         sizes = shape[pairs].tolist()
         bunch[f"X_{part}"] = [

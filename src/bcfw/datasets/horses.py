@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from bcfw.datasets.arrays import cut
+from bcfw.datasets.data_set import DataSet
 from bcfw.datasets.locate import Source
 from bcfw.inputs.numbers import offsets
 
@@ -57,7 +57,7 @@ ECCV 2002.
 
 
 @SOURCE.fitting()
-def fetch_horses(*, constant: bool = True) -> Bunch:
+def fetch_horses(*, constant: bool = True) -> DataSet:
     """The Weizmann horses as graphs of superpixels, from ``BCFW_DATA`` or the user's cache.
 
     Parameters
@@ -67,7 +67,7 @@ def fetch_horses(*, constant: bool = True) -> Bunch:
 
     Returns
     -------
-    sklearn.utils.Bunch
+    DataSet, a sklearn.utils.Bunch
         X_train, X_test : list of (node_features (V, 202), edges (E, 2), edge_features (E, 6))
             201 node features without the constant; see ``DESCR``.
         y_train, y_test : list of (V,) int arrays
@@ -109,7 +109,7 @@ def fetch_horses(*, constant: bool = True) -> Bunch:
     labels = cut(y.astype(np.int64), node_off)
     pixel_off = offsets([int(height) * int(width) for height, width in shapes])
     truths = np.unpackbits(masks, count=int(pixel_off[-1])).astype(bool)
-    bunch = Bunch()
+    bunch = DataSet()
     for part, chosen in (("train", np.flatnonzero(is_train)), ("test", np.flatnonzero(~is_train))):
         bunch[f"X_{part}"] = [graphs[k] for k in chosen]
         bunch[f"y_{part}"] = [labels[k] for k in chosen]

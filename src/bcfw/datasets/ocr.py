@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from bcfw.datasets.arrays import cut, feature_matrix
 from bcfw.datasets.converted import original, save_arrays
+from bcfw.datasets.data_set import DataSet
 from bcfw.datasets.locate import Source
 from bcfw.errors import InputError, OptionError, nearest
 from bcfw.files import PathLike
@@ -48,7 +48,7 @@ redistribute it. Reference: B. Taskar, C. Guestrin, D. Koller, Max-margin Markov
 
 
 @SOURCE.fitting()
-def fetch_ocr(size: str = "large", *, constant: bool = True) -> Bunch:
+def fetch_ocr(size: str = "large", *, constant: bool = True) -> DataSet:
     """Taskar's handwritten words, from ``BCFW_DATA`` or the user's cache.
 
     Parameters
@@ -60,7 +60,7 @@ def fetch_ocr(size: str = "large", *, constant: bool = True) -> Bunch:
 
     Returns
     -------
-    sklearn.utils.Bunch
+    DataSet, a sklearn.utils.Bunch
         X_train, X_test : list of (T, 129) float arrays; (T, 128) without the constant
             Rows are letters; columns are binary pixels, row by row of the 16x8 image, and the constant.
         y_train, y_test : list of (T,) int arrays
@@ -93,7 +93,7 @@ def fetch_ocr(size: str = "large", *, constant: bool = True) -> Bunch:
     X = feature_matrix(pixels, constant)
     y = letters.astype(np.int64)
     in_train = np.isin(fold, TRAIN_FOLDS[size])
-    bunch = Bunch()
+    bunch = DataSet()
     for part, words in (("train", np.flatnonzero(in_train)), ("test", np.flatnonzero(~in_train))):
         bunch[f"X_{part}"] = cut(X, word_off, words.tolist())
         bunch[f"y_{part}"] = cut(y, word_off, words.tolist())

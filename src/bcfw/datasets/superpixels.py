@@ -47,6 +47,15 @@ def to_lab(rgb: np.ndarray) -> np.ndarray:
     return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1)
 
 
+def to_rgb(lab: np.ndarray) -> np.ndarray:
+    """(..., 3) sRGB with values 0 .. 255 of CIE L*a*b* colours: the inverse of :func:`to_lab`."""
+    y = (lab[..., 0] + 16) / 116
+    root = np.stack([y + lab[..., 1] / 500, y, y - lab[..., 2] / 200], axis=-1)
+    xyz = WHITE * np.where(root > 6 / 29, root**3, 3 * (6 / 29) ** 2 * (root - 4 / 29))
+    linear = np.clip(xyz @ np.linalg.inv(TO_XYZ).T, 0.0, 1.0)
+    return 255 * np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+
+
 def slic(lab: np.ndarray) -> np.ndarray:
     """(H, W) superpixel of each pixel, numbered from 0; parts cut off from a superpixel go to others."""
     height, width = lab.shape[:2]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from bcfw.datasets.arrays import feature_matrix
 from bcfw.datasets.converted import original, save_arrays
+from bcfw.datasets.data_set import DataSet
 from bcfw.datasets.locate import Source
 from bcfw.errors import InputError
 from bcfw.files import PathLike
@@ -44,7 +44,7 @@ text recognition research, IEEE Transactions on Pattern Analysis and Machine Int
 
 
 @SOURCE.fitting()
-def fetch_usps(*, constant: bool = True) -> Bunch:
+def fetch_usps(*, constant: bool = True) -> DataSet:
     """The USPS zip-code digits, from ``BCFW_DATA`` or the user's cache.
 
     Parameters
@@ -54,7 +54,7 @@ def fetch_usps(*, constant: bool = True) -> Bunch:
 
     Returns
     -------
-    sklearn.utils.Bunch
+    DataSet, a sklearn.utils.Bunch
         X_train : (7291, 257) float array, X_test : (2007, 257) float array; 256 columns without the constant
             Columns are grey values in [-1, 1], row by row of the 16x16 image, and the constant.
         y_train, y_test : int arrays
@@ -77,7 +77,7 @@ def fetch_usps(*, constant: bool = True) -> Bunch:
     ((7291, 257), (2007, 257))
     """
     (path,) = SOURCE.locate()
-    bunch = Bunch()
+    bunch = DataSet()
     for part in ("train", "test"):
         grey, digits = SOURCE.arrays(path, f"X_{part}", f"y_{part}")
         bunch[f"X_{part}"] = feature_matrix(grey / SCALE - 1.0, constant)

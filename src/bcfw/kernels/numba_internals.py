@@ -24,6 +24,8 @@ import contextlib
 import functools
 import gc
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,9 @@ from numba.core.compiler import Compiler
 
 #: How numba names the variable that points to a function's environment: what its printing and raising need.
 _ENVIRONMENT = "_ZN08NumbaEnv"
+
+#: Seconds between signs of life while a function is compiled.
+NOTICE_SECONDS = 1.0
 
 
 def _global_names(library: Any) -> list[str]:
@@ -208,23 +213,62 @@ def attach_cache(dispatcher: Any, stamp: str, directories: list[Path]) -> None:
     dispatcher._cache = _Cache(dispatcher.py_func, stamp, directories)
 
 
-@contextlib.contextmanager
-def when_compiling(notice: Callable[[], None]) -> Iterator[None]:
-    """Call ``notice`` once, before the first function that is compiled in this context."""
+class CompileClock(event.Listener):
+    """Adds up the time that numba compiles, and tells others when it begins.
 
-    class Listener(event.Listener):
-        told = False
+    numba compiles one function at a time, whatever the number of threads, and those that a function calls within it.
+    Loading compiled code from disk does not count.
 
-        def on_start(self, event: Any) -> None:
-            if not self.told:
-                self.told = True
-                notice()
+    Attributes
+    ----------
+    notices : list of functions of a name
+        Each is called before a function is compiled that no other one has asked for, and then every second, from
+        another thread, as long as that takes.
+    """
 
-        def on_end(self, event: Any) -> None:
-            """Nothing to say."""
+    def __init__(self) -> None:
+        self.notices: list[Callable[[str], None]] = []
+        self._done = threading.Event()
+        self._total = 0.0
+        self._began = 0.0
+        self._depth = 0
 
-    with event.install_listener("numba:compile", Listener()):
-        yield
+    @property
+    def seconds(self) -> float:
+        """So far, in this process, since the clock was made."""
+        return self._total + (time.perf_counter() - self._began if self._depth else 0.0)
+
+    def on_start(self, event: Any) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._began = time.perf_counter()
+            self._done = threading.Event()
+            name = event.data["dispatcher"].py_func.__name__
+            self._tell(name)
+            if self.notices:
+                threading.Thread(target=self._keep_telling, args=(name, self._done), daemon=True).start()
+
+    def on_end(self, event: Any) -> None:
+        if self._depth == 1:
+            self._total += time.perf_counter() - self._began
+            self._done.set()
+        self._depth = max(0, self._depth - 1)  # it may have been made while a function was being compiled
+
+    def _tell(self, name: str) -> None:
+        for notice in tuple(self.notices):
+            notice(name)
+
+    def _keep_telling(self, name: str, done: threading.Event) -> None:
+        while not done.wait(NOTICE_SECONDS):
+            self._tell(name)
+
+
+@functools.cache
+def compile_clock() -> CompileClock:
+    """The one clock of the process. It is never taken away: numba may be telling its listeners in another thread."""
+    clock = CompileClock()
+    event.register("numba:compile", clock)
+    return clock
 
 
 def check() -> None:
@@ -234,8 +278,10 @@ def check() -> None:
         for attempt in ("first", "second"):
             trial = numba.njit(nogil=True, **entry_options(allocates=False))(_total)
             attach_cache(trial, "trial" * 5, [Path(folder)])
-            with when_compiling(functools.partial(compiled.append, attempt)):
-                found = trial(np.arange(4.0))
+            before = compile_clock().seconds
+            found = trial(np.arange(4.0))
+            if compile_clock().seconds > before:
+                compiled.append(attempt)
             if found != 12.0:
                 raise RuntimeError(f"a trial function returned {found} instead of 12")
     if "second" in compiled:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import inspect
+from numbers import Integral, Number
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +16,7 @@ from bcfw.models.form import Form
 from bcfw.models.hooks import DEFAULTS, HOOKS, checked_dim
 from bcfw.models.kernels.black_box import BLACK_BOX_KERNELS
 from bcfw.models.python_form import PythonForm, content_hash, feature_count, first_features
-from bcfw.options import Flag
+from bcfw.options import Flag, as_call
 
 #: The methods that a user writes.
 METHODS = {
@@ -22,6 +24,10 @@ METHODS = {
     "loss": "loss(self, y_true, y)",
     "oracle": "oracle(self, w, x, y_true=None)",
 }
+
+
+#: Attributes that hold sizes, in the order in which a model shows them.
+SIZES = ("n_labels", "n_features", "n_edge_features", "dim")
 
 
 class Model:
@@ -72,6 +78,9 @@ class Model:
         Flag(True).check(cls.__name__, "exact_oracle", cls.exact_oracle)
         if cls._kernels.bindings.get("EXACT", True) != cls.exact_oracle:
             cls._kernels = cls._kernels.rebound(EXACT=cls.exact_oracle)
+
+    def __repr__(self) -> str:
+        return as_call(type(self).__name__, {**given_options(self), **known_sizes(self)})
 
     def features(self, x: Any, y: Any) -> Any:
         """Joint features phi(x, y) in R^d."""
@@ -136,6 +145,24 @@ class Model:
     def _open_bound(self, X: Any, y: Any) -> tuple[Form, Any]:
         """The same for a model that is bound already, to more data than these."""
         return PythonForm.open_bound(self, X, y)
+
+
+def given_options(model: Any) -> dict[str, Any]:
+    """The arguments of a model's constructor that differ from their defaults, where it keeps them by their names."""
+    kept = vars(model)
+    named = inspect.signature(type(model)).parameters.values()
+    return {one.name: kept[one.name] for one in named if one.name in kept and not _is_same(kept[one.name], one.default)}
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    """Whether it is the default; of what cannot be compared, an array for example, by identity."""
+    return value is default or (isinstance(value, str | Number) and type(value) is type(default) and value == default)
+
+
+def known_sizes(model: Any) -> dict[str, int]:
+    """The sizes that a model has by now: given to it, of its class, or of the data that it is bound to."""
+    kept = {**vars(type(model)), **vars(model)}
+    return {name: int(kept[name]) for name in SIZES if isinstance(kept.get(name), Integral)}
 
 
 DEFAULTS |= {name: vars(Model)[name] for name in HOOKS}

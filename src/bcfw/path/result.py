@@ -15,9 +15,10 @@ from bcfw.options import NonNegative, Positive
 from bcfw.path.trace import COUNTS, SAME_LAM, Trace
 from bcfw.path.validation import Validation, validation
 from bcfw.result import predict
+from bcfw.run import duration
 
 
-@dataclass
+@dataclass(repr=False)
 class RegularizationPath:
     """What :func:`bcfw.regularization_path` and :func:`bcfw.grid_path` return.
 
@@ -45,6 +46,8 @@ class RegularizationPath:
         The solver that worked at each breakpoint, and the bound copy of the model.
     snapshot : dict
         Where a path can be continued (``warm_start``): the dual state as plain arrays; empty if it is complete.
+    compile_seconds : float
+        How many of the seconds were spent compiling.
     """
 
     status: str
@@ -54,14 +57,15 @@ class RegularizationPath:
     eps: float
     solver: Any
     model: Any
-    is_grid: bool = field(repr=False)
-    origin: np.ndarray = field(repr=False)
-    _trace: Trace = field(repr=False)
-    snapshot: dict[str, Any] = field(default_factory=dict, repr=False)
+    is_grid: bool
+    origin: np.ndarray
+    _trace: Trace
+    snapshot: dict[str, Any] = field(default_factory=dict)
+    compile_seconds: float = 0.0
     lambdas: np.ndarray = field(init=False)
     gaps: np.ndarray = field(init=False)
-    norms: np.ndarray = field(init=False, repr=False)
-    history: dict[str, np.ndarray] = field(init=False, repr=False)
+    norms: np.ndarray = field(init=False)
+    history: dict[str, np.ndarray] = field(init=False)
 
     def __post_init__(self) -> None:
         self.lambdas, self.gaps = self._trace.column("lam"), self._trace.column("gap")
@@ -136,9 +140,13 @@ class RegularizationPath:
         proof = "certified" if self.certified else "not certified"
         return (
             f"{kind} {self.status} with {len(self.lambdas)} values of lam from {self.lambdas[0]:.4g} to "
-            f"{self.lambdas[-1]:.4g} after {self.n_passes:g} passes and {self.seconds:.2f} s: gaps up to "
+            f"{self.lambdas[-1]:.4g} after {self.n_passes:g} passes and "
+            f"{duration(self.seconds - self.compile_seconds, self.compile_seconds)}: gaps up to "
             f"{self.gaps.max():.3g} ({proof})"
         )
+
+    def __repr__(self) -> str:
+        return f"<RegularizationPath: {self.summary()}>"
 
     def _place(self, lam: Any) -> tuple[float, int]:
         """Read lam as a number, and find the breakpoint whose weights it has; raise if the path does not go there."""

@@ -21,9 +21,9 @@ class PathInfo(PassInfo):
         return self.latest["lam"]
 
     @property
-    def expected(self) -> float:
-        """As many passes for every factor of lam as until now; infinite at the first one."""
-        return self.done / self.latest["share"] if self.latest["share"] > 0.0 else np.inf
+    def distance(self) -> float:
+        """The share of the way from the first lam to the last, in factors, that is still ahead."""
+        return 1.0 - self.latest["share"]
 
     @property
     def shown(self) -> dict[str, float]:

@@ -194,6 +194,7 @@ class Tracer:
             origin=self.origin,
             _trace=self.trace,
             snapshot={} if self.is_grid else self.state(),
+            compile_seconds=self.run.compile_seconds,
         )
 
 

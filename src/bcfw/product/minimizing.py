@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from bcfw.selection import Facts, find_rule
 PASSES_PER_CERTIFICATE = 10
 
 
-@dataclass
+@dataclass(repr=False)
 class MinimizeResult:
     """What :func:`bcfw.minimize` returns.
 
@@ -54,17 +54,17 @@ class MinimizeResult:
         exit.
     """
 
-    x: list[np.ndarray] = field(repr=False)
+    x: list[np.ndarray]
     value: float
     gap: float
-    block_gaps: np.ndarray = field(repr=False)
+    block_gaps: np.ndarray
     certified: bool
     status: str
     n_iters: int
-    lmo_calls: np.ndarray = field(repr=False)
+    lmo_calls: np.ndarray
     certificate_calls: int
     seconds: float
-    history: dict[str, np.ndarray] = field(repr=False)
+    history: dict[str, np.ndarray]
 
     def summary(self) -> str:
         """One line on the run."""
@@ -73,6 +73,9 @@ class MinimizeResult:
             f"{self.status} after {self.n_iters} iterations and {self.seconds:.2f} s: value {self.value:.6g}, "
             f"gap {self.gap:.3g} ({proof})"
         )
+
+    def __repr__(self) -> str:
+        return f"<MinimizeResult: {self.summary()}>"
 
 
 def minimize(

@@ -1,5 +1,9 @@
 """Pictures of a run and of its predictions (needs matplotlib: ``pip install 'bcfw[plot]'``)."""
 
-from bcfw.report.plots import plot_convergence, plot_path, plot_sequences
+from bcfw.report.plots import curve_style, plot_convergence, plot_images, plot_path, plot_sequences
 
-__all__ = ["plot_convergence", "plot_path", "plot_sequences"]
+__all__ = ["curve_style", "plot_convergence", "plot_images", "plot_path", "plot_sequences"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

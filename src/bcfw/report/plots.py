@@ -9,12 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.errors import BcfwError
+from bcfw.errors import BcfwError, InputError
 from bcfw.path import RegularizationPath, Validation
+from bcfw.product import MinimizeResult
 from bcfw.result import Result
 
 #: Points of a curve between two breakpoints.
 BETWEEN = 12
+
+#: Kinds of lines, in turn: neighbouring curves differ in more than their colour.
+LINES = ("-", "--", "-.", ":")
+
+#: What the columns of histories count, in words.
+UNITS = {"passes": "passes over the data", "iters": "iterations", "seconds": "seconds"}
 
 
 class PlotUnavailableError(BcfwError, ImportError):
@@ -31,32 +38,86 @@ def figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tupl
     return drawing, drawing.subplots(rows, columns)
 
 
-def plot_convergence(result: Result, path: str | Path) -> Path:
-    """Primal and dual against passes, and the relative gap on a logarithmic scale.
+def curve_style(number: int) -> dict[str, Any]:
+    """Colour, line and marker of curve ``number``: the first twenty differ in colour or line, neighbours in both."""
+    return {"color": f"C{number % 10}", "linestyle": LINES[number % len(LINES)], "linewidth": 1.3}
+
+
+def plot_convergence(results: Any, path: str | Path) -> Path:
+    """How runs came near the optimum.
+
+    Of one run: its objective and the proven lower bound against passes (of ``minimize``: the value against iterations),
+    and the gap on a logarithmic scale. Of several: the gap of each against passes and against seconds (with those of
+    compilation, if there were any), all logarithmic; every curve has a style of its own.
 
     Parameters
     ----------
-    result : Result
+    results : Result or MinimizeResult, or a mapping of names to several of one kind
+        Histories have a point per certificate.
     path : path of the picture; the ending decides the format (.png, .svg, .pdf)
 
     Returns
     -------
     Path
     """
-    passes, primal, dual, gap = (result.history[key] for key in ("passes", "primal", "dual", "gap"))
+    if isinstance(results, Mapping):
+        if not results:
+            raise InputError("plot_convergence: no results to draw")
+        return _plot_runs(results, path)
     drawing, (values, gaps) = figure(9, 3.6, columns=2)
-    values.plot(passes, primal, marker="o", markersize=3, label="primal: objective of the weights")
-    values.plot(passes, dual, marker="o", markersize=3, label="dual: proven lower bound")
-    values.fill_between(passes, dual, primal, alpha=0.15, label="duality gap")
-    values.set(xlabel="passes over the data", title=f"{type(result.model).__name__}, lam = {result.lam:g}")
-    values.set_ylim(min(0.0, float(dual.min())), 1.05 * float(primal.max()))
-    values.legend(frameon=False)
-    shown = gap > 0
-    gaps.semilogy(passes[shown], gap[shown], marker="o", markersize=3, color="black")
-    gaps.set(xlabel="passes over the data", title=f"duality gap, at the end {result.gap:.2g} ({result.status})")
+    (_draw_value if isinstance(results, MinimizeResult) else _draw_bounds)(values, results)
+    steps, gap = _after_start(results, _unit(results))
+    gaps.semilogy(steps, gap, marker="o", markersize=3, color="black")
+    gaps.set_title(f"gap at the end: {results.gap:.2g} ({results.status})")
     gaps.grid(alpha=0.3, which="both")
+    for axis in (values, gaps):
+        axis.set_xlabel(UNITS[_unit(results)])
     drawing.savefig(path, dpi=130)
     return Path(path)
+
+
+def _draw_bounds(axis: Any, result: Result) -> None:
+    """Primal and dual value against passes."""
+    passes, primal, dual = (result.history[key] for key in ("passes", "primal", "dual"))
+    axis.plot(passes, primal, marker="o", markersize=3, label="primal: objective of the weights")
+    axis.plot(passes, dual, marker="o", markersize=3, label="dual: proven lower bound")
+    axis.fill_between(passes, dual, primal, alpha=0.15, label="duality gap")
+    axis.set_title(f"objective and lower bound: {type(result.model).__name__}, lam = {result.lam:g}")
+    axis.set_ylim(min(0.0, float(dual.min())), 1.05 * float(primal.max()))
+    axis.legend(frameon=False)
+
+
+def _draw_value(axis: Any, result: MinimizeResult) -> None:
+    axis.plot(result.history["iters"], result.history["value"], marker="o", markersize=3)
+    axis.set_title("value of the objective")
+
+
+def _plot_runs(results: Mapping[str, Any], path: str | Path) -> Path:
+    """The gaps of several runs against passes and against seconds."""
+    units = {_unit(result) for result in results.values()}
+    if len(units) > 1:
+        raise InputError("plot_convergence: the results of train and of minimize do not go into one picture")
+    drawing, axes = figure(11, 4.2, columns=2)
+    for axis, key in zip(axes, (*units, "seconds"), strict=True):
+        for number, (name, result) in enumerate(results.items()):
+            axis.loglog(*_after_start(result, key), label=name, **curve_style(number))
+        axis.set(xlabel=UNITS[key], ylabel="gap", title=f"gap against {UNITS[key]}")
+        axis.grid(alpha=0.3, which="both")
+    axes[0].legend(fontsize=7, frameon=False)
+    drawing.savefig(path, dpi=130)
+    return Path(path)
+
+
+def _unit(result: Any) -> str:
+    """What the run of a result counts."""
+    return "iters" if isinstance(result, MinimizeResult) else "passes"
+
+
+def _after_start(result: Any, key: str) -> tuple[np.ndarray, np.ndarray]:
+    """A column of the history and the gap, without the start and what a logarithmic scale cannot show."""
+    history = result.history
+    shown = (history[_unit(result)] > 0) & (history["gap"] > 0)
+    return history[key][shown], history["gap"][shown]
 
 
 def plot_path(path: RegularizationPath, file: str | Path, validation: Validation | None = None) -> Path:
@@ -157,4 +218,35 @@ def plot_sequences(
         axis.set(xlim=(-margin, across), ylim=(down, 0))
         axis.axis("off")
     drawing.savefig(path, dpi=130)
+    return Path(path)
+
+
+def plot_images(rows: Mapping[str, Sequence[np.ndarray]], path: str | Path, width: float = 12.0) -> Path:
+    """Images side by side, with one row for each kind of them: photographs, true labels, predictions.
+
+    Parameters
+    ----------
+    rows : name of a row to its images, all rows of the same number
+        Each is (height, width, 3) with values 0 to 255, or (height, width) with values 0 to 1 or False and True, drawn
+        in grey. Those of a column show the same picture.
+    path : path of the picture
+    width : of the whole, in inches
+
+    Returns
+    -------
+    Path
+    """
+    counts = {name: len(images) for name, images in rows.items()}
+    if len(set(counts.values())) != 1 or not min(counts.values()):
+        raise InputError(f"plot_images: rows must have the same number of images, at least one, got {counts}")
+    columns = next(iter(counts.values()))
+    tallest = max(image.shape[0] / image.shape[1] for images in rows.values() for image in images)
+    drawing, axes = figure(width, width / columns * tallest * len(rows), len(rows), columns)
+    for line, (name, images) in zip(np.asarray(axes).reshape(len(rows), columns), rows.items(), strict=True):
+        for axis, image in zip(line, images, strict=True):
+            grey = {"cmap": "gray", "vmin": 0.0, "vmax": 1.0} if image.ndim == 2 else {}
+            axis.imshow(image if image.ndim == 2 else np.clip(image, 0, 255).astype(np.uint8), **grey)
+            axis.set(xticks=[], yticks=[])
+        line[0].set_ylabel(name)
+    drawing.savefig(path, dpi=100)
     return Path(path)

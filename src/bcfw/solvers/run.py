@@ -9,6 +9,7 @@ import numpy as np
 
 from bcfw.dual import Certificate, DualProblem
 from bcfw.dual.certify import certify_state
+from bcfw.kernels.compiling import compile_seconds
 from bcfw.run import Info, Run
 
 
@@ -69,6 +70,7 @@ class SolverRun(Run):
     """
 
     def __init__(self, problem: DualProblem, tol: float, max_passes: float, **options: Any) -> None:
+        self._compiled_before = compile_seconds()
         super().__init__(0.0, max_passes, unit="passes", info=PassInfo, **options)
         self.value_at_zero = problem.value_at_zero()
         self.gap_target = tol * self.value_at_zero
@@ -77,6 +79,10 @@ class SolverRun(Run):
         self.store_visits = 0
         self.known: Certificate | None = None
         self.best: tuple[Certificate, np.ndarray] | None = None
+
+    @property
+    def compile_seconds(self) -> float:
+        return compile_seconds() - self._compiled_before
 
     def certificate_due(self, problem: DualProblem, planned: bool) -> bool:
         """Whether a solver takes a certificate after a pass for which it has, or has not, planned one."""
