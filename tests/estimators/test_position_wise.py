@@ -82,7 +82,7 @@ def test_clones_pickles_and_the_transformer_is_not_changed(sequences):
     assert not hasattr(PositionWise(Half()), "get_feature_names_out")
     assert not hasattr(PositionWise(Half()), "inverse_transform")
     assert not step.__sklearn_tags__().input_tags.two_d_array
-    assert PositionWise(SelectKBest()).__sklearn_tags__().target_tags.required
+    assert PositionWise(TargetEncoder()).__sklearn_tags__().target_tags.required
 
 
 @pytest.mark.filterwarnings("ignore:.*random_state:FutureWarning")

@@ -61,19 +61,24 @@ def feature_row(x: Any, n_features: int | None, owner: str) -> np.ndarray:
 
 def sequence_matrix(x: Any, where: str) -> Any:
     """One sequence as a (T, F) array or sparse matrix with T > 0; ``where`` names it in errors."""
-    first = x[0] if isinstance(x, list | tuple) and len(x) else x
-    if isinstance(first, dict | str):
-        raise InputError(
-            f"{where} has no numbers but a {type(first).__name__}; bcfw.PositionWise turns such positions into "
-            "features, with DictVectorizer() or another transformer of scikit-learn"
-        )
-    matrix = x if sp.issparse(x) else kept_real(x, where)
+    matrix = x if sp.issparse(x) else numeric_sequence(x, where)
     if matrix.shape[:1] == (0,):
         raise InputError(f"{where} is an empty sequence; leave it out")
     if matrix.ndim != 2:
         hint = "; for one sequence give [x]" if matrix.ndim == 1 else ""
         raise InputError(f"{where} must be a (T, F) array, got shape {matrix.shape}{hint}")
     return matrix
+
+
+def numeric_sequence(x: Any, where: str) -> np.ndarray:
+    """A sequence as an array of numbers; dicts and texts have a remedy of their own."""
+    first = x[0] if isinstance(x, list | tuple) and len(x) else x
+    if isinstance(first, dict | str):
+        raise InputError(
+            f"{where} has no numbers but a {type(first).__name__}; bcfw.PositionWise turns such positions into "
+            "features, with DictVectorizer() or another transformer of scikit-learn"
+        )
+    return kept_real(x, where)
 
 
 def stacked_matrix(X: Sequences, owner: str) -> Any:

@@ -77,18 +77,22 @@ def unchecked_rows(X: Any, owner: str) -> Rows:
 
 def dense_rows(matrix: np.ndarray) -> Rows:
     """Rows of a dense (N, F) matrix of numbers."""
-    given = matrix != 0.0
-    indices = np.broadcast_to(np.arange(matrix.shape[1], dtype=np.uint32), matrix.shape)
+    given, columns = matrix != 0.0, np.arange(matrix.shape[1], dtype=np.uint32)
+    if given.all():
+        return Rows(
+            np.arange(len(matrix) + 1) * len(columns), np.tile(columns, len(matrix)), matrix.ravel(), len(columns)
+        )
+    indices = np.broadcast_to(columns, matrix.shape)
     return Rows(offsets(np.count_nonzero(given, axis=1)), indices[given], matrix[given], matrix.shape[1])
 
 
 def check_finite(rows: Rows, name: Callable[[int], str]) -> None:
     """Raise with the name of the first row that has a NaN, an infinity, or a number whose square would be one."""
-    bad = np.flatnonzero(~(np.abs(rows.values) <= LARGEST))
-    if len(bad):
-        row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
-        wrong, feature = no_feature(rows.values[bad[0]]), rows.indices[bad[0]]
-        raise InputError(f"{name(row)} has {wrong} in feature {feature}; clean X")
+    for start in range(0, len(rows.values), AT_ONCE):
+        for bad in start + np.flatnonzero(~(np.abs(rows.values[start : start + AT_ONCE]) <= LARGEST))[:1]:
+            row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
+            wrong, feature = no_feature(rows.values[bad]), rows.indices[bad]
+            raise InputError(f"{name(row)} has {wrong} in feature {feature}; clean X")
 
 
 def sequence_rows(X: Any, owner: str) -> tuple[Rows, np.ndarray]:
@@ -144,7 +148,7 @@ def some_rows(matrices: list[Any], part: range, owner: str) -> Rows:
 
 def canonical(rows: Rows) -> Rows:
     """The same rows with rising column indices; entries of one place are added up."""
-    rises = np.diff(rows.indices.astype(np.int64)) > 0
+    rises = rows.indices[1:] > rows.indices[:-1]
     starts = rows.indptr[1:-1]
     rises[starts[(starts > 0) & (starts < len(rows.indices))] - 1] = True
     if rises.all():
