@@ -72,7 +72,8 @@ def unchecked_rows(X: Any, owner: str) -> Rows:
     if matrix.ndim != 2:
         raise InputError(f"{owner}: X must be a 2-D array or a sparse matrix, got {matrix.ndim} dimensions")
     step = max(1, AT_ONCE // max(1, matrix.shape[1]))
-    return joined([dense_rows(matrix[a : a + step]) for a in range(0, max(1, len(matrix)), step)])
+    pieces = (dense_rows(matrix[a : a + step]) for a in range(0, len(matrix), step))
+    return assembled(pieces, len(matrix), int(np.count_nonzero(matrix)), matrix.shape[1])
 
 
 def dense_rows(matrix: np.ndarray) -> Rows:
@@ -119,7 +120,12 @@ def listed_rows(X: list[Any], owner: str) -> tuple[Rows, np.ndarray]:
         if matrix.shape[1] != n_features:
             raise InputError(f"{owner}: example {i} has {matrix.shape[1]} features, expected {n_features}")
     y_off = offsets([matrix.shape[0] for matrix in matrices])
-    return joined([some_rows(matrices, part, owner) for part in alike(matrices, y_off * n_features)]), y_off
+    parts = list(alike(matrices, y_off * n_features))
+    if len(parts) == 1:
+        return some_rows(matrices, parts[0], owner), y_off
+    room = sum(matrix.nnz if sp.issparse(matrix) else int(np.count_nonzero(matrix)) for matrix in matrices)
+    pieces = (some_rows(matrices, part, owner) for part in parts)
+    return assembled(pieces, int(y_off[-1]), room, n_features), y_off
 
 
 def alike(matrices: list[Any], sizes: np.ndarray) -> Iterator[range]:
@@ -160,18 +166,27 @@ def canonical(rows: Rows) -> Rows:
 
 
 def joined(pieces: list[Rows]) -> Rows:
-    """Rows of several pieces, one after the other; the list is emptied on the way, so that no piece is kept twice."""
+    """Rows of several pieces, one after the other."""
     if len(pieces) == 1:
         return pieces[0]
-    indptr = offsets(np.concatenate([np.diff(piece.indptr) for piece in pieces]))
-    n_features, total = pieces[0].n_features, int(indptr[-1])
-    indices, values = np.empty(total, np.uint32), np.empty(total)
-    while pieces:
-        piece = pieces.pop()
-        start = total - len(piece.values)
-        indices[start:total], values[start:total] = piece.indices, piece.values
-        total = start
-    return Rows(indptr, indices, values, n_features)
+    n_rows, room = sum(piece.n_rows for piece in pieces), sum(len(piece.values) for piece in pieces)
+    return assembled(iter(pieces), n_rows, room, pieces[0].n_features)
+
+
+def assembled(pieces: Iterator[Rows], n_rows: int, room: int, n_features: int) -> Rows:
+    """The same for pieces that are made one by one.
+
+    Each piece is made when its turn comes, and is not needed after it was copied: no more than one is there at a time.
+    ``room`` is at least the number of entries of all pieces.
+    """
+    indptr, indices, values = np.zeros(n_rows + 1, np.int64), np.empty(room, np.uint32), np.empty(room)
+    row = used = 0
+    for piece in pieces:
+        more = len(piece.values)
+        indptr[row + 1 : row + 1 + piece.n_rows] = used + piece.indptr[1:]
+        indices[used : used + more], values[used : used + more] = piece.indices, piece.values
+        row, used = row + piece.n_rows, used + more
+    return Rows(indptr, indices[:used], values[:used], n_features)
 
 
 def position_name(row: int, y_off: np.ndarray, owner: str) -> str:
