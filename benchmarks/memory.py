@@ -63,20 +63,42 @@ def many_sequences() -> tuple[Any, ...]:
     return Chain(), X, y, bcfw.solvers.BCFW()
 
 
+def stacked_sequences() -> tuple[Any, ...]:
+    """The same 200,000 as one matrix with offsets."""
+    model, X, y, solver = many_sequences()
+    return model, bcfw.Sequences.from_list(X), bcfw.Sequences.from_list(y), solver
+
+
+def float32_rows() -> tuple[Any, ...]:
+    """100,000 sequences of 10 positions with 256 dense float32 features: 1.02 GB of input."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((1_000_000, 256), dtype=np.float32)
+    ends = np.arange(0, len(rows) + 1, 10)
+    y = bcfw.Sequences(rng.integers(5, size=len(rows)), ends)
+    return Chain(), bcfw.Sequences(rows, ends), y, bcfw.solvers.BCFW()
+
+
+def float32_list() -> tuple[Any, ...]:
+    """The same as a list of arrays."""
+    model, X, y, solver = float32_rows()
+    return model, list(X), list(y), solver
+
+
 def run_case(make: Callable[[], tuple[Any, ...]]) -> None:
     """Open the problem, then train for three passes."""
     model, X, y, solver = make()
     base = peak()
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     open_problem(model, X, y, 0.01)
-    packed = time.perf_counter()
+    packed, cpu = time.perf_counter(), time.process_time() - used
+    opened = peak()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         bcfw.train(model, X, y, lam=0.01, solver=solver, max_passes=3)
     trained = time.perf_counter()
     print(
-        f"{make.__name__:<16} open {packed - start:6.2f} s   train (opens again) {trained - packed:6.2f} s   "
-        f"peak {peak():6.2f} GB, {base:.2f} GB of it before",
+        f"{make.__name__:<17} open {packed - start:6.2f} s ({cpu:.2f} s of CPU)   train (opens again) "
+        f"{trained - packed:6.2f} s   peak {peak():6.2f} GB, {opened:.2f} GB after opening, {base:.2f} GB before",
         flush=True,
     )
 
@@ -95,7 +117,7 @@ def run_bounds() -> None:
         start = time.perf_counter()
         problem.visit(in_order(some), rule)
         times.append((time.perf_counter() - start) / len(some) * 1e3)
-    print(f"{'bounds':<16} step {times[0]:.4f} ms without, {times[1]:.4f} ms with bounds   peak {peak():.2f} GB")
+    print(f"{'bounds':<17} step {times[0]:.4f} ms without, {times[1]:.4f} ms with bounds   peak {peak():.2f} GB")
 
 
 def peak() -> float:
@@ -104,7 +126,17 @@ def peak() -> float:
 
 
 CASES = {
-    make.__name__: make for make in (many_classes, many_classes_auto, many_labels, many_labels_auto, many_sequences)
+    make.__name__: make
+    for make in (
+        many_classes,
+        many_classes_auto,
+        many_labels,
+        many_labels_auto,
+        many_sequences,
+        stacked_sequences,
+        float32_rows,
+        float32_list,
+    )
 }
 
 

@@ -36,6 +36,7 @@ ORDER = [
     "training",
     "path",
     "cluster",
+    "metrics",
     "estimators",
     "formats",
     "datasets",
@@ -63,6 +64,7 @@ NARROW = {
     "product": BASE | {"kernels", "inputs", "run", "selection", "progress"},
     **{face: {"product"} for face in ("domains", "objectives", "steps")},
     "path": BASE | {"inputs", "run", "progress", "dual", "solvers", "result", "training"},
+    "metrics": BASE | {"inputs"},
     "datasets": BASE | {"inputs", "formats"},
 }
 

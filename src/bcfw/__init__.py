@@ -18,6 +18,7 @@ _HOMES = {
     "Result": "bcfw.result",
     "MinimizeResult": "bcfw.product",
     "Progress": "bcfw.progress",
+    "Sequences": "bcfw.inputs.sequences",
     "Model": "bcfw.models",
     "CompiledModel": "bcfw.models",
     "check_model": "bcfw.models",
@@ -26,11 +27,23 @@ _HOMES = {
         "bcfw.estimators",
     ),
     **dict.fromkeys(("StructuralSVMCV", "MulticlassSVMCV", "MultilabelSVMCV", "ChainSVMCV"), "bcfw.estimators"),
+    "PositionWise": "bcfw.estimators",
     **dict.fromkeys(
         ("BcfwError", "ConvergenceWarning", "InputError", "ModelError", "OptionError", "OracleError"), "bcfw.errors"
     ),
 }
-_MODULES = ("datasets", "domains", "estimators", "models", "objectives", "report", "selection", "solvers", "steps")
+_MODULES = (
+    "datasets",
+    "domains",
+    "estimators",
+    "metrics",
+    "models",
+    "objectives",
+    "report",
+    "selection",
+    "solvers",
+    "steps",
+)
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from bcfw.errors import InputError, OptionError
 from bcfw.estimators import ChainSVM, MulticlassSVM, MultilabelSVM
+from bcfw.inputs.sequences import Sequences
 
 
 @pytest.mark.parametrize(
@@ -88,6 +89,13 @@ def test_multilabel_scores_need_rows_of_0_and_1():
             svm.score(np.eye(2), y)
 
 
+class Frame:
+    """What tells that a data frame is two-dimensional."""
+
+    def __init__(self, values):
+        self.shape, self.ndim = values.shape, values.ndim
+
+
 def test_bad_sequences(sequences):
     X, y = sequences
     svm = ChainSVM(fit_intercept=True).fit(X, y)
@@ -105,6 +113,12 @@ def test_bad_sequences(sequences):
         ([X[0], [[1.0], [1.0, 2.0]]], y[:2], "example 1: X must hold real numbers"),
         (X, y[:-1], "X has 30 examples and y has 29"),
         ([], [], "X is empty"),
+        (Sequences(np.zeros((0, 5)), [0]), [], "X is empty"),
+        (Sequences(X[0], [0, len(X[0]), len(X[0])]), [y[0], []], "example 1 is an empty sequence"),
+        (Sequences(np.arange(3), [0, 3]), [["a", "b", "a"]], r"rows of X must be an \(N, F\) matrix, got shape \(3,\)"),
+        (Sequences.from_list([X[0], bad]), y[:2], "example 1: position 0 has a NaN or an infinity in feature 3"),
+        (Sequences.from_list([X[0], X[1]]), [y[0], [*y[1], "ant"]], f"example 1 has {len(y[1])} positions and"),
+        (Sequences(np.full((2, 2), "a"), [0, 2]), [["a", "b"]], "X must hold real numbers, got text"),
         (sp.csr_array(X[0]), y, "X is one sparse matrix"),
         (3, y, "X must be a list with one entry per example"),
         (X, 3, "y must be a list with one entry per example"),
@@ -126,6 +140,16 @@ def test_bad_sequences(sequences):
             method([X[0], bad])
         with pytest.raises(InputError, match="example 0 is an empty sequence"):
             method([X[0][:0]])
+        for one in (X[0], sp.csr_array(X[0]), Frame(X[0])):
+            with pytest.raises(InputError, match=rf"of shape \({len(X[0])}, 5\); .* \(for one sequence give \[x\]\)"):
+                method(one)
+        with pytest.raises(InputError, match=r"example 0 must be a .* \(5,\); for one sequence give \[x\]"):
+            method(X[0].tolist())
+    with pytest.raises(InputError, match=r"Chain: X is one array of shape .*for one sequence give \[x\]"):
+        svm.result_.predict(X[0])
+    for positions in ([{"w": 1}], ["word"], {"w": 1}):
+        with pytest.raises(InputError, match=r"example 0 has no numbers but a .* bcfw.PositionWise"):
+            svm.predict([positions])
     with pytest.raises(InputError, match=r"example 0 has .* positions and"):
         svm.score(X[:1], [[*y[0], "ant"]])
     with pytest.raises(InputError, match="X has 2 examples and y has 1"):

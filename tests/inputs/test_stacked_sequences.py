@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
 from bcfw.inputs import rows
 from bcfw.inputs.rows import matrix_rows, sequence_rows
+from bcfw.inputs.sequences import Sequences
 
 
 def unsorted(matrix):
@@ -34,3 +38,27 @@ def test_stacked_rows_are_those_of_single_sequences(monkeypatch):
         for name in ("indptr", "indices", "values"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
             assert getattr(found, name).dtype == getattr(expected, name).dtype
+
+
+@pytest.mark.parametrize("stack", [False, True])
+def test_float32_is_converted_in_pieces(monkeypatch, stack):
+    """The peak is what is kept, 12 bytes per number, and a few pieces: no copy of the whole as float64."""
+    monkeypatch.setattr(rows, "AT_ONCE", 2**14)
+    matrix = np.random.default_rng(0).random((2**13, 2**7), dtype=np.float32) + 1.0
+    cut = Sequences(matrix, np.arange(0, len(matrix) + 1, 64))
+    given = cut if stack else list(cut)
+    tracemalloc.start()
+    found, _ = sequence_rows(given, "Chain")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.array_equal(found.values, matrix.ravel())
+    kept = found.values.nbytes + found.indices.nbytes + found.indptr.nbytes
+    assert kept == 12 * matrix.size + 8 * (len(matrix) + 1)
+    assert peak < kept + 64 * 2**14
+
+
+def test_columns_of_scipy_are_not_copied():
+    csr = sp.random_array((50, 30), density=0.2, format="csr", rng=np.random.default_rng(0))
+    found, _ = sequence_rows(Sequences(csr, [0, 20, 50]), "Chain")
+    assert np.shares_memory(found.values, csr.data)
+    assert np.shares_memory(found.indices, csr.indices)

@@ -6,6 +6,7 @@ from bcfw.estimators.graph import GraphSVM
 from bcfw.estimators.matching import MatchingSVM, alignment_scores
 from bcfw.estimators.multiclass import MulticlassSVM
 from bcfw.estimators.multilabel import MultilabelSVM
+from bcfw.estimators.position_wise import PositionWise
 from bcfw.estimators.structural import StructuralSVM
 from bcfw.estimators.tree import TreeSVM
 
@@ -18,6 +19,7 @@ __all__ = [
     "MulticlassSVMCV",
     "MultilabelSVM",
     "MultilabelSVMCV",
+    "PositionWise",
     "StructuralSVM",
     "StructuralSVMCV",
     "TreeSVM",

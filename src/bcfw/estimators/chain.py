@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError
 from bcfw.estimators.base import LabelSVM, Task
 from bcfw.inputs.classes import encode, example_of, find_classes, flatten
-from bcfw.inputs.examples import read_list
 from bcfw.inputs.labels import cost_matrix
-from bcfw.inputs.matrices import require_finite, sequence_matrix
+from bcfw.inputs.matrices import require_finite, sequence_matrix, stacked_matrix
 from bcfw.inputs.sample_weights import read_sample_weight
+from bcfw.inputs.sequences import Sequences, lengths_of, read_sequences
 from bcfw.models import Chain
 from bcfw.models.max_marginals import chain_max_marginals
 from bcfw.options import Choice, Option
@@ -34,7 +32,8 @@ class ChainSVM(LabelSVM):
     first[y_0] + last[y_{T-1}]``; prediction maximises it (Viterbi's algorithm). The loss of a sequence is the mean
     over its positions of ``cost[true, predicted]``.
 
-    X is a list of (T_i, F) arrays or sparse matrices; y a list with T_i labels, of any hashable type, for each.
+    X is a list of (T_i, F) arrays or sparse matrices; y a list with T_i labels, of any hashable type, for each. Either
+    may be :class:`bcfw.Sequences`, which are read faster.
 
     Parameters
     ----------
@@ -134,7 +133,7 @@ class ChainSVM(LabelSVM):
 
         Parameters
         ----------
-        X : list of n arrays or sparse matrices (T_i, F)
+        X : list of n arrays or sparse matrices (T_i, F), or Sequences
 
         Returns
         -------
@@ -171,11 +170,11 @@ class ChainSVM(LabelSVM):
 
     def _codes(self, X: Any) -> list[np.ndarray]:
         check_is_fitted(self)
-        return self.result_.predict([self._with_constant(x) for x in self._sequences(X)])
+        return self.result_.predict(self._seen(self._sequences(X)))
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
         sequences = self._sequences(X, reset=True)
-        flat, offsets = flatten(y, [x.shape[0] for x in sequences], "positions", self._name)
+        flat, offsets = flatten(y, lengths_of(sequences), "positions", self._name)
         self.classes_, codes = find_classes(flat, example_of(offsets, self._name))
         weight = read_sample_weight(sample_weight, len(sequences))
         spread = None if weight is None else np.repeat(weight, np.diff(offsets))
@@ -185,14 +184,19 @@ class ChainSVM(LabelSVM):
         if self.cost is not None or self.class_weight is not None:
             cost = factors[:, None] * cost_matrix(self.cost, K, self._name)
         model = Chain(K, cost, end_bias=self.end_bias, normalize=self.normalize)
-        labels = [codes[a:b] for a, b in itertools.pairwise(offsets)]
-        return Task(model, [self._with_constant(x) for x in sequences], labels, weight)
+        return Task(model, self._seen(sequences), Sequences(codes, offsets), weight)
 
-    def _sequences(self, X: Any, reset: bool = False) -> list[Any]:
+    def _seen(self, sequences: Sequences | list[Any]) -> Sequences | list[Any]:
+        """What the core's model sees of them."""
+        if isinstance(sequences, Sequences):
+            return Sequences(self._with_constant(sequences.rows), sequences.offsets)
+        return [self._with_constant(x) for x in sequences]
+
+    def _sequences(self, X: Any, reset: bool = False) -> Sequences | list[Any]:
         """The sequences as arrays or sparse matrices of one width, which ``reset`` takes from the first."""
-        if sp.issparse(X):
-            raise InputError(f"{self._name}: X is one sparse matrix; give a list with one (T, F) matrix per sequence")
-        sequences = read_list(X, "X", self._name)
+        sequences = read_sequences(X, self._name)
+        if isinstance(sequences, Sequences):
+            return self._stacked(sequences, reset)
         names = [getattr(x, "columns", None) for x in sequences]
         arrays = [sequence_matrix(x, f"{self._name}: example {i}") for i, x in enumerate(sequences)]
         if reset and arrays:
@@ -205,6 +209,15 @@ class ChainSVM(LabelSVM):
                 raise InputError(f"{self._name}: example {i} has {x.shape[1]} features, expected {self.n_features_in_}")
             self._check_names(names[i], i)
         return arrays
+
+    def _stacked(self, sequences: Sequences, reset: bool) -> Sequences:
+        rows = stacked_matrix(sequences, self._name)
+        if reset:
+            self.n_features_in_ = rows.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+        if rows.shape[1] != self.n_features_in_:
+            raise InputError(f"{self._name}: X has {rows.shape[1]} features, expected {self.n_features_in_}")
+        return Sequences(rows, sequences.offsets)
 
     def _check_names(self, names: Any, i: int) -> None:
         known = vars(self).get("feature_names_in_")
@@ -220,5 +233,5 @@ class ChainSVM(LabelSVM):
         self.transitions_ = transitions.reshape(K, K)
 
     def _warm_key(self, task: Task) -> Any:
-        labels = [one.tobytes() for one in task.y]
+        labels = task.y.rows.tobytes(), task.y.offsets.tobytes()
         return labels, task.X[0].shape[1], self.classes_.tolist(), self.end_bias

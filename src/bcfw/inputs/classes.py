@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from bcfw.errors import InputError, OptionError, nearest
 from bcfw.inputs.examples import check_same_length, read_list
 from bcfw.inputs.numbers import offsets
+from bcfw.inputs.sequences import Sequences
 from bcfw.options import Choice, NonNegative
 
 #: Array kinds whose labels numpy can concatenate and sort without changing their type.
@@ -53,29 +54,42 @@ def object_array(values: Iterable[Any]) -> np.ndarray:
     return np.fromiter(values, dtype=object)
 
 
-def flatten(y: Any, sizes: Sequence[int], unit: str, owner: str) -> tuple[np.ndarray, np.ndarray]:
+def flatten(y: Any, sizes: Sequence[int] | np.ndarray, unit: str, owner: str) -> tuple[np.ndarray, np.ndarray]:
     """All labels of all examples, one after another, and the (n + 1,) offsets of the examples.
 
     Example i must have ``sizes[i]`` labels, one for each of its units ("positions", "nodes").
     """
+    flat, lengths = joined_labels(y, owner)
+    check_same_length(sizes, lengths, owner)
+    for i in np.flatnonzero(lengths != np.asarray(sizes))[:1]:
+        raise InputError(f"{owner}: example {i} has {sizes[i]} {unit} and {lengths[i]} labels; they must match")
+    return flat, offsets(sizes)
+
+
+def joined_labels(y: Any, owner: str, what: str = "y") -> tuple[np.ndarray, np.ndarray]:
+    """All labels of all examples, one after another, and the (n,) number of labels of each; errors call y ``what``."""
+    if isinstance(y, Sequences):
+        if y.rows.ndim != 1:
+            raise InputError(f"{owner}: {what} must have one label per position, got rows of shape {y.rows.shape}")
+        return y.rows, y.lengths
     arrays = []
-    for i, given in enumerate(read_list(y, "y", owner)):
+    for i, given in enumerate(read_list(y, what, owner)):
         try:
             labels = label_array(given)
         except ValueError as error:
-            raise InputError(f"{owner}: example {i}: y must be a sequence of labels ({error})") from error
+            raise InputError(f"{owner}: example {i}: {what} must be a sequence of labels ({error})") from error
         if labels.ndim != 1:
-            raise InputError(f"{owner}: example {i}: y must be a sequence of labels, got shape {labels.shape}")
+            raise InputError(f"{owner}: example {i}: {what} must be a sequence of labels, got shape {labels.shape}")
         arrays.append(labels)
-    check_same_length(sizes, arrays, owner)
-    for i, labels in enumerate(arrays):
-        if len(labels) != sizes[i]:
-            raise InputError(f"{owner}: example {i} has {sizes[i]} {unit} and {len(labels)} labels; they must match")
-    ends = offsets(sizes)
+    return concatenated(arrays), np.array([len(labels) for labels in arrays], np.int64)
+
+
+def concatenated(arrays: list[np.ndarray]) -> np.ndarray:
+    """Arrays of labels one after the other; labels of different kinds stay what they are, as objects."""
     families = {FAMILIES.get(labels.dtype.kind) for labels in arrays if len(labels)}
     if len(families) == 1 and None not in families:
-        return np.concatenate([labels for labels in arrays if len(labels)]), ends
-    return object_array(itertools.chain.from_iterable(labels.tolist() for labels in arrays)), ends
+        return np.concatenate([labels for labels in arrays if len(labels)])
+    return object_array(itertools.chain.from_iterable(labels.tolist() for labels in arrays))
 
 
 def example_of(ends: np.ndarray, owner: str, places: np.ndarray | None = None) -> Where:

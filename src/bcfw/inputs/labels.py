@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from bcfw.errors import InputError, OptionError
 from bcfw.inputs.numbers import real
+from bcfw.inputs.sequences import Sequences
 
 #: The label of a node without one.
 UNLABELLED = -1
@@ -58,6 +59,16 @@ def sequence_labels(y: Any, length: int | None, where: str) -> np.ndarray:
     if length is not None and len(array) != length:
         raise InputError(f"{where} has {length} positions and {len(array)} labels; they must match")
     return array
+
+
+def stacked_labels(y: Any, y_off: np.ndarray, owner: str) -> np.ndarray:
+    """Labels of all sequences as given, one after the other; ``y_off`` are the offsets that they must have."""
+    lengths = np.diff(y_off).tolist()
+    if isinstance(y, Sequences):
+        for i in np.flatnonzero(y.lengths != lengths)[:1]:
+            sequence_labels(y[i], lengths[i], f"{owner}: example {i}")
+        return sequence_labels(y.rows, int(y_off[-1]), f"{owner}: y")
+    return np.concatenate([sequence_labels(one, lengths[i], f"{owner}: example {i}") for i, one in enumerate(y)])
 
 
 def label_count(n_labels: Any, owner: str) -> int | None:

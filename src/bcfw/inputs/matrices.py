@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError
-from bcfw.inputs.numbers import dense, real
+from bcfw.inputs.numbers import dense, kept_real, real
+from bcfw.inputs.sequences import Sequences
 
 
 def feature_matrix(X: Any, owner: str) -> Any:
@@ -60,12 +61,35 @@ def feature_row(x: Any, n_features: int | None, owner: str) -> np.ndarray:
 
 def sequence_matrix(x: Any, where: str) -> Any:
     """One sequence as a (T, F) array or sparse matrix with T > 0; ``where`` names it in errors."""
-    matrix = x if sp.issparse(x) else real(x, where)
+    matrix = x if sp.issparse(x) else numeric_sequence(x, where)
     if matrix.shape[:1] == (0,):
         raise InputError(f"{where} is an empty sequence; leave it out")
     if matrix.ndim != 2:
-        raise InputError(f"{where} must be a (T, F) array, got shape {matrix.shape}")
+        hint = "; for one sequence give [x]" if matrix.ndim == 1 else ""
+        raise InputError(f"{where} must be a (T, F) array, got shape {matrix.shape}{hint}")
     return matrix
+
+
+def numeric_sequence(x: Any, where: str) -> np.ndarray:
+    """A sequence as an array of numbers; dicts and texts have a remedy of their own."""
+    first = x[0] if isinstance(x, list | tuple) and len(x) else x
+    if isinstance(first, dict | str):
+        raise InputError(
+            f"{where} has no numbers but a {type(first).__name__}; bcfw.PositionWise turns such positions into "
+            "features, with DictVectorizer() or another transformer of scikit-learn"
+        )
+    return kept_real(x, where)
+
+
+def stacked_matrix(X: Sequences, owner: str) -> Any:
+    """The rows of stacked sequences as an (N, F) array or CSR matrix; each sequence must have T > 0."""
+    if len(X) == 0:
+        raise InputError(f"{owner}: X is empty; give at least one sequence")
+    for i in np.flatnonzero(X.lengths == 0)[:1]:
+        raise InputError(f"{owner}: example {i} is an empty sequence; leave it out")
+    if X.rows.ndim != 2:
+        raise InputError(f"{owner}: the rows of X must be an (N, F) matrix, got shape {X.rows.shape}")
+    return X.rows if sp.issparse(X.rows) else kept_real(X.rows, owner)
 
 
 def with_constant(X: Any, value: float) -> Any:
@@ -73,7 +97,8 @@ def with_constant(X: Any, value: float) -> Any:
     if sp.issparse(X):
         return sparse_with_constant(sp.csr_array(X), value)
     X = np.asarray(X)
-    return np.hstack([X, np.full((len(X), 1), value, dtype=np.result_type(X.dtype, np.float32))])
+    least = np.float32 if np.float32(value) == value else np.float64
+    return np.hstack([X, np.full((len(X), 1), value, dtype=np.result_type(X.dtype, least))])
 
 
 def sparse_with_constant(csr: Any, value: float) -> Any:

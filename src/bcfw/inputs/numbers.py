@@ -35,6 +35,13 @@ def real(values: Any, owner: str, name: str = "X", error_class: type[Exception] 
     raise error_class(f"{begin} must hold real numbers, got {NO_NUMBERS[kind]} ({array.dtype})")
 
 
+def kept_real(values: Any, owner: str) -> np.ndarray:
+    """The same without a copy of arrays of other real types, such as float32."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+        return values
+    return real(values, owner)
+
+
 def no_feature(value: float) -> str:
     """What is wrong with a number that cannot be a feature."""
     return f"{value:g}, which is too large to be squared," if np.isfinite(value) else "a NaN or an infinity"

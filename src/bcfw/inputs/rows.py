@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError
-from bcfw.inputs.examples import read_list
-from bcfw.inputs.matrices import sequence_matrix
-from bcfw.inputs.numbers import LARGEST, no_feature, offsets, real, writable
+from bcfw.inputs.matrices import sequence_matrix, stacked_matrix
+from bcfw.inputs.numbers import LARGEST, kept_real, no_feature, offsets, real, writable
+from bcfw.inputs.sequences import Sequences, read_sequences
 
-#: About so many entries of dense sequences are converted at once, which bounds the memory that it takes.
+#: About so many entries of dense matrices are converted at once, which bounds the memory that it takes.
 AT_ONCE = 2**22
 
 
@@ -23,7 +23,8 @@ class Rows:
 
     def __init__(self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, n_features: int) -> None:
         self.indptr = writable(indptr, np.int64)
-        self.indices = writable(indices, np.uint32)  # unsigned: compiled code need not test for < 0
+        # Unsigned: compiled code need not test for < 0. The bits are the same, so that scipy's int32 are not copied.
+        self.indices = writable(indices.view(np.uint32) if indices.dtype == np.int32 else indices, np.uint32)
         self.values = writable(values, np.float64)
         self.n_features = n_features
 
@@ -52,6 +53,13 @@ def row_sqnorms(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def matrix_rows(X: Any, owner: str, unit: str = "example") -> Rows:
     """Rows of one dense or sparse (N, F) matrix; ``unit`` is what the error calls a row."""
+    rows = unchecked_rows(X, owner)
+    check_finite(rows, lambda row: f"{owner}: {unit} {row}")
+    return rows
+
+
+def unchecked_rows(X: Any, owner: str) -> Rows:
+    """Rows of one dense or sparse (N, F) matrix of any numbers."""
     if sp.issparse(X):
         if X.ndim != 2:
             raise InputError(f"{owner}: X must be a 2-D array or a sparse matrix, got {X.ndim} dimensions")
@@ -59,38 +67,52 @@ def matrix_rows(X: Any, owner: str, unit: str = "example") -> Rows:
         if not csr.has_canonical_format:
             csr = csr.copy()
             csr.sum_duplicates()
-        rows = Rows(csr.indptr, csr.indices, real(csr.data, owner), csr.shape[1])
-    else:
-        matrix = real(X, owner)
-        if matrix.ndim != 2:
-            raise InputError(f"{owner}: X must be a 2-D array or a sparse matrix, got {matrix.ndim} dimensions")
-        rows = dense_rows(matrix)
-    check_finite(rows, lambda row: f"{owner}: {unit} {row}")
-    return rows
+        return Rows(csr.indptr, csr.indices, real(csr.data, owner), csr.shape[1])
+    matrix = kept_real(X, owner)
+    if matrix.ndim != 2:
+        raise InputError(f"{owner}: X must be a 2-D array or a sparse matrix, got {matrix.ndim} dimensions")
+    step = max(1, AT_ONCE // max(1, matrix.shape[1]))
+    pieces = (dense_rows(matrix[a : a + step]) for a in range(0, len(matrix), step))
+    return assembled(pieces, len(matrix), int(np.count_nonzero(matrix)), matrix.shape[1])
 
 
 def dense_rows(matrix: np.ndarray) -> Rows:
     """Rows of a dense (N, F) matrix of numbers."""
-    given = matrix != 0.0
-    indices = np.broadcast_to(np.arange(matrix.shape[1]), matrix.shape)
+    given, columns = matrix != 0.0, np.arange(matrix.shape[1], dtype=np.uint32)
+    if given.all():
+        return Rows(
+            np.arange(len(matrix) + 1) * len(columns), np.tile(columns, len(matrix)), matrix.ravel(), len(columns)
+        )
+    indices = np.broadcast_to(columns, matrix.shape)
     return Rows(offsets(np.count_nonzero(given, axis=1)), indices[given], matrix[given], matrix.shape[1])
 
 
 def check_finite(rows: Rows, name: Callable[[int], str]) -> None:
     """Raise with the name of the first row that has a NaN, an infinity, or a number whose square would be one."""
-    bad = np.flatnonzero(~(np.abs(rows.values) <= LARGEST))
-    if len(bad):
-        row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
-        wrong, feature = no_feature(rows.values[bad[0]]), rows.indices[bad[0]]
-        raise InputError(f"{name(row)} has {wrong} in feature {feature}; clean X")
+    for start in range(0, len(rows.values), AT_ONCE):
+        for bad in start + np.flatnonzero(~(np.abs(rows.values[start : start + AT_ONCE]) <= LARGEST))[:1]:
+            row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
+            wrong, feature = no_feature(rows.values[bad]), rows.indices[bad]
+            raise InputError(f"{name(row)} has {wrong} in feature {feature}; clean X")
 
 
-def sequence_rows(X: Sequence[Any], owner: str) -> tuple[Rows, np.ndarray]:
-    """Stack sequences (T_i, F), dense or sparse; also return the (n + 1,) position offsets.
+def sequence_rows(X: Any, owner: str) -> tuple[Rows, np.ndarray]:
+    """Rows of all sequences (T_i, F), dense or sparse; also return the (n + 1,) position offsets."""
+    given = read_sequences(X, owner)
+    if isinstance(given, Sequences):
+        rows, y_off = unchecked_rows(stacked_matrix(given, owner), owner), given.offsets
+    else:
+        rows, y_off = listed_rows(given, owner)
+    check_finite(rows, lambda row: position_name(row, y_off, owner))
+    return rows, y_off
+
+
+def listed_rows(X: list[Any], owner: str) -> tuple[Rows, np.ndarray]:
+    """The same for a list, of any numbers.
 
     Sequences are stacked first and converted together: a call of numpy or scipy for each of many takes far longer.
     """
-    matrices = [sequence_matrix(x, f"{owner}: example {i}") for i, x in enumerate(read_list(X, "X", owner))]
+    matrices = [sequence_matrix(x, f"{owner}: example {i}") for i, x in enumerate(X)]
     if not matrices:
         raise InputError(f"{owner}: X is empty; give at least one sequence")
     n_features = matrices[0].shape[1]
@@ -98,9 +120,12 @@ def sequence_rows(X: Sequence[Any], owner: str) -> tuple[Rows, np.ndarray]:
         if matrix.shape[1] != n_features:
             raise InputError(f"{owner}: example {i} has {matrix.shape[1]} features, expected {n_features}")
     y_off = offsets([matrix.shape[0] for matrix in matrices])
-    rows = joined([some_rows(matrices, part, owner) for part in alike(matrices, y_off * n_features)])
-    check_finite(rows, lambda row: position_name(row, y_off, owner))
-    return rows, y_off
+    parts = list(alike(matrices, y_off * n_features))
+    if len(parts) == 1:
+        return some_rows(matrices, parts[0], owner), y_off
+    room = sum(matrix.nnz if sp.issparse(matrix) else int(np.count_nonzero(matrix)) for matrix in matrices)
+    pieces = (some_rows(matrices, part, owner) for part in parts)
+    return assembled(pieces, int(y_off[-1]), room, n_features), y_off
 
 
 def alike(matrices: list[Any], sizes: np.ndarray) -> Iterator[range]:
@@ -129,7 +154,7 @@ def some_rows(matrices: list[Any], part: range, owner: str) -> Rows:
 
 def canonical(rows: Rows) -> Rows:
     """The same rows with rising column indices; entries of one place are added up."""
-    rises = np.diff(rows.indices.astype(np.int64)) > 0
+    rises = rows.indices[1:] > rows.indices[:-1]
     starts = rows.indptr[1:-1]
     rises[starts[(starts > 0) & (starts < len(rows.indices))] - 1] = True
     if rises.all():
@@ -144,12 +169,24 @@ def joined(pieces: list[Rows]) -> Rows:
     """Rows of several pieces, one after the other."""
     if len(pieces) == 1:
         return pieces[0]
-    return Rows(
-        offsets(np.concatenate([np.diff(piece.indptr) for piece in pieces])),
-        np.concatenate([piece.indices for piece in pieces]),
-        np.concatenate([piece.values for piece in pieces]),
-        pieces[0].n_features,
-    )
+    n_rows, room = sum(piece.n_rows for piece in pieces), sum(len(piece.values) for piece in pieces)
+    return assembled(iter(pieces), n_rows, room, pieces[0].n_features)
+
+
+def assembled(pieces: Iterator[Rows], n_rows: int, room: int, n_features: int) -> Rows:
+    """The same for pieces that are made one by one.
+
+    Each piece is made when its turn comes, and is not needed after it was copied: no more than one is there at a time.
+    ``room`` is at least the number of entries of all pieces.
+    """
+    indptr, indices, values = np.zeros(n_rows + 1, np.int64), np.empty(room, np.uint32), np.empty(room)
+    row = used = 0
+    for piece in pieces:
+        more = len(piece.values)
+        indptr[row + 1 : row + 1 + piece.n_rows] = used + piece.indptr[1:]
+        indices[used : used + more], values[used : used + more] = piece.indices, piece.values
+        row, used = row + piece.n_rows, used + more
+    return Rows(indptr, indices[:used], values[:used], n_features)
 
 
 def position_name(row: int, y_off: np.ndarray, owner: str) -> str:

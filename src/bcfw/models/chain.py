@@ -17,6 +17,7 @@ from bcfw.inputs.labels import (
     label_count,
     packed_cost,
     sequence_labels,
+    stacked_labels,
 )
 from bcfw.inputs.numbers import offsets
 from bcfw.inputs.rows import Rows, sequence_rows
@@ -34,7 +35,7 @@ from bcfw.passes.contract import kernel_set
 LONGEST_GRAM = 128
 
 
-class Sequences(NamedTuple):
+class ChainExamples(NamedTuple):
     """Rows of all positions, (n + 1,) offsets of the sequences, and the labels of all positions, None without y."""
 
     rows: Rows
@@ -58,6 +59,10 @@ class Chain(FeatureRows, KernelModel):
         Weights for the first and the last label (2K of them).
     normalize : bool
         Divide the summed cost by the sequence's length.
+
+    Notes
+    -----
+    X and y are lists with one (T_i, F) matrix and T_i labels per sequence, or :class:`bcfw.Sequences`.
 
     Examples
     --------
@@ -85,18 +90,16 @@ class Chain(FeatureRows, KernelModel):
         self.normalize = bool(Flag(True).check("Chain", "normalize", normalize))
         self.n_features: int | None = None
 
-    def _read(self, X: Any, y: Any = None) -> Sequences:
+    def _read(self, X: Any, y: Any = None) -> ChainExamples:
         if y is not None:
             check_same_length(X, y, "Chain")
         rows, y_off = sequence_rows(X, "Chain")
         if y is None:
-            return Sequences(rows, y_off, None)
-        lengths = np.diff(y_off).tolist()
-        given = [sequence_labels(one, lengths[i], f"Chain: example {i}") for i, one in enumerate(y)]
-        labels = integer_labels(np.concatenate(given), self.n_labels, example_of(y_off, "Chain"))
-        return Sequences(rows, y_off, labels)
+            return ChainExamples(rows, y_off, None)
+        labels = integer_labels(stacked_labels(y, y_off, "Chain"), self.n_labels, example_of(y_off, "Chain"))
+        return ChainExamples(rows, y_off, labels)
 
-    def _bound_to(self, examples: Sequences, sample_weight: np.ndarray | None) -> Chain:
+    def _bound_to(self, examples: ChainExamples, sample_weight: np.ndarray | None) -> Chain:
         """A copy with n_labels, n_features and dim = KF + 2K + K^2 set."""
         bound = copy.copy(self)
         if bound.n_labels is None:
@@ -108,7 +111,7 @@ class Chain(FeatureRows, KernelModel):
         bound.dim = K * bound.n_features + 2 * K * int(self.end_bias) + K * K
         return bound
 
-    def _packed(self, examples: Sequences) -> ChainData:
+    def _packed(self, examples: ChainExamples) -> ChainData:
         rows, y_off, labels = examples
         rows.check_width(self.n_features, "Chain")
         lengths = np.diff(y_off)

@@ -1,0 +1,135 @@
+"""Sequences of different lengths as one stacked matrix and offsets."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from bcfw.errors import InputError
+from bcfw.inputs.examples import read_list
+from bcfw.inputs.numbers import offsets
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sequences:
+    """Many sequences in one piece: the rows of all of them one after the other, and where each begins.
+
+    Sequence i is ``rows[offsets[i]:offsets[i + 1]]``. The pair takes the place of a list with one matrix per sequence
+    (as X), or with one array of labels per sequence (as y), and is read much faster where there are many. It has a
+    length, is indexed and iterated like that list, and slices, masks and arrays of indices give ``Sequences`` again, so
+    that scikit-learn's splitting works. It is not changed after it was made, and neither copies nor converts rows.
+
+    Parameters
+    ----------
+    rows : (N, F) array or sparse matrix, or (N,) array of labels
+        Sparse matrices are kept as CSR.
+    offsets : (n + 1,) whole numbers
+        They rise from 0 to N.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw
+    >>> X = bcfw.Sequences(np.eye(2)[[0, 1, 1, 1, 0]], [0, 3, 5])      # two sequences, of 3 and 2 positions
+    >>> y = bcfw.Sequences(["noun", "verb", "verb", "verb", "noun"], [0, 3, 5])
+    >>> svm = bcfw.ChainSVM(lam=0.01).fit(X, y)
+    >>> [labels.tolist() for labels in svm.predict(X)]
+    [['noun', 'verb', 'verb'], ['verb', 'noun']]
+    >>> len(X), X[1].shape, X[[1]]
+    (2, (2, 2), Sequences of shape (2, 2), n = 1)
+    """
+
+    rows: Any
+    offsets: Any
+
+    def __post_init__(self) -> None:
+        rows = self.rows.tocsr() if sp.issparse(self.rows) else np.asarray(self.rows)
+        if rows.ndim not in (1, 2):
+            raise InputError(f"Sequences: rows must be an (N, F) matrix or (N,) labels, got shape {rows.shape}")
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "offsets", checked_offsets(self.offsets, rows.shape[0]))
+
+    @classmethod
+    def from_list(cls, sequences: Any) -> Sequences:
+        """Stack a list of (T_i, F) arrays or sparse matrices, or of (T_i,) arrays; one sparse one makes all sparse."""
+        parts = [x if sp.issparse(x) else np.asarray(x) for x in read_list(sequences, "sequences", "Sequences")]
+        if not parts:
+            raise InputError("Sequences: the list is empty; give at least one sequence")
+        for i, part in enumerate(parts):
+            if part.ndim == 0 or part.ndim != parts[0].ndim or part.shape[1:] != parts[0].shape[1:]:
+                raise InputError(f"Sequences: sequence {i} has shape {part.shape}, sequence 0 {parts[0].shape}")
+        stack = sp.vstack(parts, format="csr") if any(map(sp.issparse, parts)) else np.concatenate(parts)
+        return cls(stack, offsets([part.shape[0] for part in parts]))
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """(n,) numbers of positions."""
+        return np.diff(self.offsets)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(n,): it is a vector of sequences. scikit-learn then splits it by arrays of indices."""
+        return (len(self),)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.rows[a:b] for a, b in itertools.pairwise(self.offsets.tolist()))
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:  # as scikit-learn indexes arrays
+            key = key[0]
+        if isinstance(key, Integral) and not isinstance(key, bool):
+            i = range(len(self))[int(key)]
+            return self.rows[self.offsets[i] : self.offsets[i + 1]]
+        if isinstance(key, slice) and key.step in (None, 1):
+            start, stop, _ = key.indices(len(self))
+            ends = self.offsets[start : max(start, stop) + 1]
+            return Sequences(self.rows[ends[0] : ends[-1]], ends - ends[0])
+        chosen = np.atleast_1d(np.arange(len(self))[key])
+        starts, ends = self.offsets[chosen], offsets(self.lengths[chosen])
+        where = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], np.diff(ends))
+        return Sequences(self.rows[where], ends)
+
+    def __repr__(self) -> str:
+        return f"Sequences of shape {self.rows.shape}, n = {len(self)}"
+
+
+def read_sequences(X: Any, owner: str) -> Sequences | list[Any]:
+    """``Sequences`` as they are, anything else as a list; one matrix is an error that says what to give instead."""
+    if isinstance(X, Sequences):
+        return X
+    if getattr(X, "ndim", None) == 2:
+        kind = "sparse matrix" if sp.issparse(X) else "array"
+        raise InputError(
+            f"{owner}: X is one {kind} of shape {X.shape}; give a list with one (T, F) matrix per sequence (for one "
+            "sequence give [x]), or bcfw.Sequences(X, offsets) if the sequences stand in it one after the other"
+        )
+    return read_list(X, "X", owner)
+
+
+def lengths_of(sequences: Sequences | list[Any]) -> np.ndarray:
+    """(n,) numbers of positions of what :func:`read_sequences` returns, once all of it has shapes."""
+    if isinstance(sequences, Sequences):
+        return sequences.lengths
+    return np.array([x.shape[0] for x in sequences], np.int64)
+
+
+def checked_offsets(given: Any, n_rows: int) -> np.ndarray:
+    """Offsets as a read-only int64 array that rises from 0 to the number of rows."""
+    ends = np.asarray(given)
+    if ends.ndim != 1 or len(ends) < 1 or ends.dtype.kind not in "iu":
+        raise InputError(f"Sequences: offsets must be n + 1 whole numbers, got {given!r:.100}")
+    ends = ends.astype(np.int64)
+    if ends[0] != 0 or ends[-1] != n_rows:
+        raise InputError(f"Sequences: offsets go from {ends[0]} to {ends[-1]}; they must go from 0 to {n_rows} rows")
+    for i in np.flatnonzero(np.diff(ends) < 0)[:1]:
+        raise InputError(f"Sequences: offsets fall from {ends[i]} to {ends[i + 1]} at sequence {i}; they must rise")
+    ends.flags.writeable = False
+    return ends

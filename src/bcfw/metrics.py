@@ -1,0 +1,317 @@
+"""Measures of predicted label sequences: by position, by sequence, by label, and by span.
+
+Every function takes ``(y_true, y_pred)``: lists with one sequence of labels per example, as ``ChainSVM`` takes and
+predicts them, or :class:`bcfw.Sequences` of labels. The scorers are for ``GridSearchCV(scoring=...)`` and its like.
+
+A *span* is a run of positions with a type, such as a noun phrase. Its positions are labelled by a prefix and the type:
+``B-NP`` begins a span, ``I-NP`` continues it, ``E-NP`` ends it, ``S-NP`` is a span of one position (``L-`` and ``U-``
+mean the same as ``E-`` and ``S-``, ``M-`` as ``I-``); ``O`` is outside of all spans. A predicted span is right if there
+is one of the same type, beginning and end in the truth.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.metrics import make_scorer
+
+from bcfw.errors import InputError
+from bcfw.inputs.classes import concatenated, find_classes, joined_labels
+from bcfw.inputs.numbers import offsets
+from bcfw.inputs.sample_weights import read_sample_weight
+from bcfw.options import Choice
+
+__all__ = [
+    "LabelReport",
+    "flat_accuracy",
+    "flat_accuracy_scorer",
+    "label_f1",
+    "label_f1_scorer",
+    "label_report",
+    "sequence_accuracy",
+    "sequence_accuracy_scorer",
+    "span_f1",
+    "span_f1_scorer",
+    "span_precision",
+    "span_recall",
+    "span_report",
+]
+
+#: How the numbers of several labels become one.
+AVERAGE = Choice("micro", "macro", "weighted")
+
+#: How labels are read as spans.
+SCHEME = Choice("conll", "IOB2", "IOBES")
+
+#: What a prefix says about a position, under its usual names.
+OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
+PREFIXES = {"O": OUTSIDE, "B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": END, "S": SINGLE, "U": SINGLE}
+
+#: The prefixes that the strict schemes know.
+KNOWN = {"IOB2": "OBI", "IOBES": "OBIES"}
+
+
+class Compared(NamedTuple):
+    """Labels of all positions as codes of ``classes``, in the truth and as predicted; (n + 1,) sequence offsets."""
+
+    truth: np.ndarray
+    predicted: np.ndarray
+    classes: np.ndarray
+    ends: np.ndarray
+
+
+class LabelReport(NamedTuple):
+    """Precision, recall and F1 of every label (or type of span), printable as a table.
+
+    All arrays have one entry per label. ``precision = correct / predicted``, ``recall = correct / support``, F1 is
+    their harmonic mean; each is 0 where it would be 0/0.
+    """
+
+    #: The labels, sorted if they can be compared.
+    labels: list[Any]
+    #: How often each is predicted where it is the truth.
+    correct: np.ndarray
+    #: How often each is predicted.
+    predicted: np.ndarray
+    #: How often each is the truth.
+    support: np.ndarray
+
+    @property
+    def precision(self) -> np.ndarray:
+        return ratio(self.correct, self.predicted)
+
+    @property
+    def recall(self) -> np.ndarray:
+        return ratio(self.correct, self.support)
+
+    @property
+    def f1(self) -> np.ndarray:
+        return ratio(2.0 * self.correct, self.predicted + self.support)
+
+    def average(self, average: str = "micro") -> dict[str, float]:
+        """Precision, recall, F1 and support of all labels together.
+
+        "micro" counts all labels together, "macro" is the mean over labels, "weighted" the mean weighted by support.
+        """
+        AVERAGE.check("LabelReport", "average", average)
+        support = int(self.support.sum())
+        if average == "micro":
+            sums = LabelReport([], *(np.array([array.sum()]) for array in self[1:]))
+            return numbers_of(sums.precision[0], sums.recall[0], sums.f1[0], support)
+        weight = self.support if average == "weighted" else np.ones(len(self.labels))
+        total = max(float(weight.sum()), 1e-300)
+        means = [weight @ array / total for array in (self.precision, self.recall, self.f1)]
+        return numbers_of(means[0], means[1], means[2], support)
+
+    def as_dict(self) -> dict[Any, dict[str, float]]:
+        """``{label: {"precision": ..., "recall": ..., "f1": ..., "support": ...}}``."""
+        rows = zip(self.precision, self.recall, self.f1, self.support, strict=True)
+        return {label: numbers_of(*row) for label, row in zip(self.labels, rows, strict=True)}
+
+    def __str__(self) -> str:
+        rows = {str(label): row for label, row in self.as_dict().items()}
+        rows |= {f"({average})": self.average(average) for average in ("micro", "macro", "weighted")}
+        width = max(map(len, rows))
+        lines = [f"{'':{width}}  precision  recall      f1  support"]
+        for name, row in rows.items():
+            values = f"{row['precision']:9.4f}  {row['recall']:6.4f}  {row['f1']:6.4f}  {row['support']:7d}"
+            lines.append(f"{name:{width}}  {values}")
+        return "\n".join(lines)
+
+
+def flat_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+    """The share of all positions whose label is right; ``sample_weight`` has one number per sequence.
+
+    >>> flat_accuracy([["a", "b"], ["b"]], [["a", "a"], ["b"]])
+    0.6666666666666666
+    """
+    compared = compare(y_true, y_pred, "flat_accuracy")
+    lengths = np.diff(compared.ends)
+    weight = sequence_weights(sample_weight, len(lengths))
+    right = (compared.truth == compared.predicted).astype(np.float64)
+    spread = np.repeat(weight, lengths)
+    return float(ratio(spread @ right, spread.sum()))
+
+
+def sequence_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+    """The share of sequences without a wrong label; ``sample_weight`` has one number per sequence.
+
+    >>> sequence_accuracy([["a", "b"], ["b"]], [["a", "a"], ["b"]])
+    0.5
+    """
+    compared = compare(y_true, y_pred, "sequence_accuracy")
+    wrong = offsets(compared.truth != compared.predicted)
+    weight = sequence_weights(sample_weight, len(compared.ends) - 1)
+    return float(weight @ (np.diff(wrong[compared.ends]) == 0) / weight.sum())
+
+
+def label_report(y_true: Any, y_pred: Any, labels: Any = None) -> LabelReport:
+    """Precision, recall, F1 and support of every label, over all positions.
+
+    Parameters
+    ----------
+    y_true, y_pred : lists of label sequences
+    labels : list or None
+        Labels to report, in this order; None takes all that occur.
+
+    Examples
+    --------
+    >>> report = label_report([["a", "b"], ["b"]], [["a", "a"], ["b"]])
+    >>> report.labels, report.f1.round(3).tolist(), report.support.tolist()
+    (['a', 'b'], [0.667, 0.667], [1, 2])
+    >>> print(report)
+                precision  recall      f1  support
+    a              0.5000  1.0000  0.6667        1
+    b              1.0000  0.5000  0.6667        2
+    (micro)        0.6667  0.6667  0.6667        3
+    (macro)        0.7500  0.7500  0.6667        3
+    (weighted)     0.8333  0.6667  0.6667        3
+    """
+    truth, predicted, classes, _ = compare(y_true, y_pred, "label_report")
+    right = truth[truth == predicted]
+    counts = [np.bincount(codes, minlength=len(classes)) for codes in (right, predicted, truth)]
+    names = classes.tolist()
+    if labels is None:
+        return LabelReport(names, *counts)
+    place = {label: k for k, label in enumerate(names)}
+    chosen = [place.get(label, len(names)) for label in labels]
+    return LabelReport(list(labels), *(np.append(count, 0)[chosen] for count in counts))
+
+
+def label_f1(y_true: Any, y_pred: Any, *, average: str = "macro", labels: Any = None) -> float:
+    """The mean F1 of the labels over all positions; see :func:`label_report` and :meth:`LabelReport.average`."""
+    return label_report(y_true, y_pred, labels).average(average)["f1"]
+
+
+def span_report(y_true: Any, y_pred: Any, *, scheme: str = "conll") -> LabelReport:
+    """Precision, recall, F1 and support (number of spans) of every type of span.
+
+    Parameters
+    ----------
+    y_true, y_pred : lists of sequences of span labels (see :mod:`bcfw.metrics`)
+    scheme : "conll", "IOB2" or "IOBES"
+        "conll" reads labels as the script conlleval of the CoNLL shared tasks does: a position continues a span if it
+        has the prefix I or E and the one before it is B or I of the same type; any other position that is not O begins
+        a span, also an I after O. It suits BIO, IOB2, IOB1 and IOBES (BIOES). The other two are strict: under "IOB2" a
+        span begins with B, under "IOBES" it is one S, or begins with B and ends with E; other runs are no spans, and
+        other prefixes are an error.
+
+    Returns
+    -------
+    LabelReport
+
+    Examples
+    --------
+    >>> y_true = [["B-NP", "I-NP", "O", "B-VP"]]
+    >>> y_pred = [["B-NP", "I-NP", "O", "I-VP"]]              # an I-VP that no B-VP precedes
+    >>> span_report(y_true, y_pred).as_dict()["VP"]
+    {'precision': 1.0, 'recall': 1.0, 'f1': 1.0, 'support': 1}
+    >>> span_report(y_true, y_pred, scheme="IOB2").as_dict()["VP"]
+    {'precision': 0.0, 'recall': 0.0, 'f1': 0.0, 'support': 1}
+    """
+    SCHEME.check("span_report", "scheme", scheme)
+    compared = compare(y_true, y_pred, "span_report")
+    kinds, types, names = parsed(compared, scheme)
+    truth, predicted = compared.truth, compared.predicted
+    ends, guessed = (spans(kinds[codes], types[codes], compared.ends, scheme) for codes in (truth, predicted))
+    correct = (ends >= 0) & (ends == guessed) & (types[truth] == types[predicted])
+    chosen = (types[truth[correct]], types[predicted[guessed >= 0]], types[truth[ends >= 0]])
+    counts = [np.bincount(one, minlength=len(names)) for one in chosen]
+    seen = np.flatnonzero(counts[1] + counts[2])
+    return LabelReport([names[k] for k in seen], *(count[seen] for count in counts))
+
+
+def span_f1(y_true: Any, y_pred: Any, *, scheme: str = "conll", average: str = "micro") -> float:
+    """The F1 of spans, as conlleval computes it; see :func:`span_report` for ``scheme``.
+
+    >>> span_f1([["B-NP", "I-NP", "O", "B-VP"]], [["B-NP", "O", "O", "B-VP"]])
+    0.5
+    """
+    return span_report(y_true, y_pred, scheme=scheme).average(average)["f1"]
+
+
+def span_precision(y_true: Any, y_pred: Any, *, scheme: str = "conll", average: str = "micro") -> float:
+    """The share of predicted spans that are right."""
+    return span_report(y_true, y_pred, scheme=scheme).average(average)["precision"]
+
+
+def span_recall(y_true: Any, y_pred: Any, *, scheme: str = "conll", average: str = "micro") -> float:
+    """The share of true spans that are predicted."""
+    return span_report(y_true, y_pred, scheme=scheme).average(average)["recall"]
+
+
+flat_accuracy_scorer = make_scorer(flat_accuracy)
+sequence_accuracy_scorer = make_scorer(sequence_accuracy)
+label_f1_scorer = make_scorer(label_f1)
+span_f1_scorer = make_scorer(span_f1)
+
+
+def compare(y_true: Any, y_pred: Any, owner: str) -> Compared:
+    """Truth and predictions as codes of one set of labels; raise unless they have the same lengths."""
+    truth, lengths = joined_labels(y_true, owner, "y_true")
+    predicted, others = joined_labels(y_pred, owner, "y_pred")
+    if len(lengths) != len(others):
+        raise InputError(f"{owner}: y_true has {len(lengths)} sequences and y_pred {len(others)}; they must match")
+    for i in np.flatnonzero(lengths != others)[:1]:
+        raise InputError(
+            f"{owner}: sequence {i} has {lengths[i]} labels in y_true and {others[i]} in y_pred; they must match"
+        )
+    if not len(truth):
+        raise InputError(f"{owner}: y_true has no labels; give at least one sequence")
+    ends = offsets(lengths)
+
+    def where(place: int) -> str:
+        side, position = divmod(place, len(truth))
+        return f"{owner}: sequence {np.searchsorted(ends, position, side='right') - 1} of {('y_true', 'y_pred')[side]}"
+
+    classes, codes = find_classes(concatenated([truth, predicted]), where)
+    return Compared(codes[: len(truth)], codes[len(truth) :], classes, ends)
+
+
+def parsed(compared: Compared, scheme: str) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """What the prefix of every class means, its type (an index), and the sorted names of the types."""
+    classes = compared.classes.tolist()
+    for label in classes:
+        text = isinstance(label, str) and label[:1] in KNOWN.get(scheme, PREFIXES)
+        if not (text and (label == "O" or label[1:2] in ("", "-"))):
+            known = ", ".join(f"{prefix}-..." for prefix in KNOWN.get(scheme, PREFIXES) if prefix != "O")
+            raise InputError(f"span_report: {label!r} is no label of a span (scheme {scheme!r}): use O, {known}")
+    of_label = [label[2:] or "_" for label in classes]
+    names = sorted({name for name, label in zip(of_label, classes, strict=True) if label != "O"})
+    place = {name: k for k, name in enumerate(names)}
+    kinds = np.array([PREFIXES[label[0]] for label in classes])
+    return kinds, np.array([place.get(name, -1) for name in of_label]), names
+
+
+def spans(kinds: np.ndarray, types: np.ndarray, ends: np.ndarray, scheme: str) -> np.ndarray:
+    """(N,) last position of the span that begins at each position of stacked sequences; -1 where none does."""
+    first = np.zeros(len(kinds) + 1, bool)
+    first[ends] = True
+    opened = np.isin(kinds[:-1], (BEGIN, INSIDE)) & (types[:-1] == types[1:]) & ~first[1:-1]
+    continues = np.isin(kinds, (INSIDE, END)) & np.append(False, opened)
+    starts = np.flatnonzero((kinds != OUTSIDE) & ~continues)
+    stops = np.flatnonzero((kinds != OUTSIDE) & ~np.append(continues[1:], False))  # one for each start, in order
+    if scheme != "conll":
+        whole = kinds[starts] == BEGIN
+        if scheme == "IOBES":
+            whole = (whole & (kinds[stops] == END)) | (kinds[starts] == SINGLE)
+        starts, stops = starts[whole], stops[whole]
+    last = np.full(len(kinds), -1)
+    last[starts] = stops
+    return last
+
+
+def sequence_weights(sample_weight: Any, n: int) -> np.ndarray:
+    """(n,) weights of sequences, 1 for None."""
+    weight = read_sample_weight(sample_weight, n)
+    return np.ones(n) if weight is None else weight
+
+
+def ratio(part: Any, whole: Any) -> np.ndarray:
+    """``part / whole``, 0 where that is 0/0."""
+    return np.divide(part, whole, out=np.zeros(np.shape(whole)), where=np.asarray(whole) > 0)
+
+
+def numbers_of(precision: Any, recall: Any, f1: Any, support: Any) -> dict[str, Any]:
+    return {"precision": float(precision), "recall": float(recall), "f1": float(f1), "support": int(support)}
