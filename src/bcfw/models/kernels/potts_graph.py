@@ -53,9 +53,9 @@ def argmax(data, i, w, work):
         set_tables(data, i, work)
         solve_forest(links_of(data, i), scores_of(work))
         take_labels(data, i, work.best, work)
-        work.found[BOUND] = labeling_value(data, i, w, work)
-        return work.found[BOUND]
-    undecided = rule_out(data, i, work)
+        undecided = 0
+    else:
+        undecided = rule_out(data, i, work)
     value = labeling_value(data, i, w, work)
     idle = 0
     alpha = 1 % K
