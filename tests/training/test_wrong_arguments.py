@@ -53,8 +53,8 @@ def test_solver_class_instead_of_an_instance(kind):
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_solver_by_name(name):
-    result = bcfw.train(Multiclass(), X2, Y2, lam=1.0, tol=0.1, solver=name)
-    assert result.status == "converged"
+    result = bcfw.train(Multiclass(), X2, Y2, lam=1.0, tol=0.1, max_passes=300, solver=name)
+    assert result.status == ("converged" if SOLVERS[name]().certifies else "max_passes")
     chosen = BlockSolves(acceleration=0.5) if name == "auto" else SOLVERS[name]()  # blocks have a closed form
     assert repr(result.solver) == repr(chosen)
 

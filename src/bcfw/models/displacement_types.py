@@ -57,7 +57,7 @@ def displacement_types(locations: Any, edges: Any, n_types: int, seed: int = 0) 
     >>> import numpy as np, bcfw
     >>> left_and_right = np.array([[[5, 5], [5, 2]], [[4, 7], [4, 4]], [[6, 3], [6, 9]]])
     >>> anchors, types = bcfw.models.displacement_types(left_and_right, [(0, 1)], 2)
-    >>> sorted(anchors[0].tolist()), types[0, 1] == types[1, 1] != types[2, 1]
+    >>> sorted(anchors[0].tolist()), bool(types[0, 1] == types[1, 1] != types[2, 1])
     ([[0.0, -3.0], [0.0, 6.0]], True)
     """
     owner = "displacement_types"
