@@ -16,7 +16,8 @@ all parts are taken, so that every pair is run by one of them or more:
 Values of other parameters that are given by ``in_turn`` take one part after the other, beginning with the test's own.
 The first variant of each solver, its defaults, meets all cases in all tests. Without the mark a test meets all pairs.
 Tests of dual values and of ends by the gap have the mark ``certified``: solvers without a dual point are not for them;
-tests of warm starts have the mark ``continued``: solvers that only begin from nothing are not for them.
+tests of warm starts have the mark ``continued``: solvers that only begin from nothing are not for them. A test without
+a case that needs solvers with bounds, say, has the mark ``handles("bounds")``.
 Names of tests, files and folders play no role. With the environment variable ``BCFW_TEST_ALL=1`` every test meets all
 pairs, and a combination that is asked for by its own name is always run.
 """
@@ -94,6 +95,9 @@ def runs(item, everything):
     if isinstance(solver, Solver) and not solver.certifies and list(item.iter_markers("certified")):
         return False
     if isinstance(solver, Solver) and not solver.continues and list(item.iter_markers("continued")):
+        return False
+    needed = {word for mark in item.iter_markers("handles") for word in mark.args}
+    if isinstance(solver, Solver) and not needed <= solver.handles:
         return False
     if isinstance(solver, Solver) and not (matches(solver, case) if case is not None else not solver.needs):
         return False

@@ -117,6 +117,8 @@ def heuristic(kind, **attributes):
     return dataclasses.replace(CASE, model=model)
 
 
+@pytest.mark.certified
+@pytest.mark.handles("heuristic oracle")
 def test_the_gap_is_an_estimate(solver):
     result = heuristic(Greedy).few_passes(30, solver=solver)
     objective = CASE.enumerated()
@@ -127,6 +129,8 @@ def test_the_gap_is_an_estimate(solver):
     assert np.all(result.history["gap_bound"] == np.inf)
 
 
+@pytest.mark.certified
+@pytest.mark.handles("heuristic oracle")
 def test_the_dual_never_decreases(exact_solver):
     dual = heuristic(Greedy).few_passes(15, solver=exact_solver).history["dual"]
     assert np.all(np.diff(dual) >= -1e-13)
@@ -144,6 +148,8 @@ def test_the_heuristic_is_one():
         bcfw.check_model(heuristic(Wrong).model, CASE.X, CASE.y)
 
 
+@pytest.mark.certified
+@pytest.mark.handles("heuristic oracle")
 def test_an_upper_bound_proves_what_is_proved(solver):
     result = heuristic(Bounded).few_passes(30, solver=solver)
     objective = CASE.enumerated()
