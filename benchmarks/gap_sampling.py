@@ -43,6 +43,7 @@ from bcfw.report.plots import PlotUnavailableError, curve_style, figure
 from bcfw.solvers import BCFW, PassInfo
 from costly_oracles import last, reached
 from variants import TARGETS, History, Table, train
+from variants import load as load_letters
 
 PARTS = ("methods", "staleness", "cache")
 
@@ -52,10 +53,10 @@ NEVER = 10**9
 #: A good lam, a larger and a smaller one; those of CoNLL are the paper's.
 LAMBDAS = {"conll": (0.1, 0.01, 1e-4), "horses": (1.0, 0.1, 0.001)}
 
-#: Passes after which gaps are computed anew, and the lam and effective passes of these runs.
+#: Passes after which gaps are computed anew; data, lam and effective passes of these runs; relative gaps on their way.
 REFRESHES = (1, 2, 5, 10, 20, 50, None)
-STALE_LAMBDAS, STALE_PASSES = (0.01, 0.001), 400
-STALE_TARGETS = (0.3, 0.1, 0.03)
+STALE_RUNS = (("ocr-small", 0.01, 1000), ("ocr-small", 0.001, 1000), ("ocr-large", 0.001, 150))
+STALE_TARGETS = (0.3, 0.1, 0.03, 0.01)
 
 #: Passes that the ratio of estimated and true gap leaves out: every block is visited in the first one.
 FIRST_PASSES = 10
@@ -181,8 +182,7 @@ def load(data: str, sentences: int | None = None) -> Examples:
     if data == "horses":
         horses = bcfw.datasets.fetch_horses()
         return Examples(bcfw.models.BinaryGraph(normalize=False), horses.X_train, horses.y_train)
-    letters = bcfw.datasets.fetch_ocr("small")
-    return Examples(bcfw.models.Chain(), letters.X_train, letters.y_train)
+    return Examples(*load_letters(data))
 
 
 def cell(histories: list[History], target: float) -> str:
@@ -261,36 +261,37 @@ def estimates(histories: list[History], refresh: int | None) -> str:
 
 
 def compare_refreshes(options: argparse.Namespace, table: Table) -> None:
-    examples, curves = load("ocr"), {}
-    n = len(examples.y)
-    for lam in STALE_LAMBDAS:
-        setting = Setting(examples, lam, 1e-4, options.seeds, np.inf)
-        table.add(f"\nOCR-small, lam = {lam:g}, n = {n}, seeds: {options.seeds}, {STALE_PASSES} effective passes")
+    curves = {}
+    for data, lam, passes in STALE_RUNS:
+        examples = load(data)
+        n, title = len(examples.y), f"{data}, lam = {lam:g}"
+        setting = Setting(examples, lam, STALE_TARGETS[-1] / 10, options.seeds, np.inf)
+        table.add(f"\n{title}, n = {n}, seeds: {options.seeds}, {passes} effective passes, certificates included")
         head = "".join(f"to {target:<7g}" for target in STALE_TARGETS)
         table.add(f"{'effective passes':<24}{head}{'gap at the end':<16}estimated / true gap (range)")
-        curves[lam] = {}
+        curves[title] = {}
         for name, refresh, sampling in (
             ("uniform", None, "uniform"),
             *((f"gap, anew every {k}" if k else "gap, never anew", k, "gap") for k in REFRESHES),
         ):
-            limits = {"refresh": refresh, "max_calls": STALE_PASSES * n}
+            limits = {"refresh": refresh, "max_calls": passes * n}
             histories = runs(setting, **limits, sampling=sampling, gap_every=NEVER)
-            curves[lam][name] = histories[0]
+            curves[title][name] = histories[0]
             row = "".join(f"{passes_to(histories, target):<10}" for target in STALE_TARGETS)
             table.add(f"{name:<24}{row}{last(histories, 'relative'):<16.3g}{estimates(histories, refresh)}")
     if options.output is not None:
         draw_refreshes(curves, options.output / "staleness.png")
 
 
-def draw_refreshes(curves: dict[float, dict[str, History]], path: Path) -> None:
-    """Relative gap, and estimated divided by true gap, against effective passes, a row per lam."""
+def draw_refreshes(curves: dict[str, dict[str, History]], path: Path) -> None:
+    """Relative gap, and estimated divided by true gap, against effective passes, a row per problem."""
     drawing, axes = figure(11.0, 4.2 * len(curves), len(curves), 2)
-    for row, (lam, histories) in enumerate(curves.items()):
+    for row, (title, histories) in enumerate(curves.items()):
         for column, (key, label) in enumerate({"relative": "relative gap", "estimate": "estimated / true gap"}.items()):
             axis = axes[row, column]
             for number, (name, history) in enumerate(histories.items()):
                 axis.loglog(history["all_passes"], history[key], label=name, **curve_style(number))
-            axis.set(xlabel="effective passes, certificates included", ylabel=label, title=f"OCR-small, lam = {lam:g}")
+            axis.set(xlabel="effective passes, certificates included", ylabel=label, title=title)
             axis.grid(alpha=0.3, which="both")
     axes[0, 0].legend(fontsize=7, frameon=False)
     drawing.savefig(path, dpi=130)
@@ -300,7 +301,7 @@ def draw_refreshes(curves: dict[float, dict[str, History]], path: Path) -> None:
 
 
 def compare_parameters(options: argparse.Namespace, table: Table) -> None:
-    for data, lam, step, target in (("ocr", 0.01, "fw", 0.03), ("horses", 0.1, "pairwise", 0.01)):
+    for data, lam, step, target in (("ocr-small", 0.01, "fw", 0.03), ("horses", 0.1, "pairwise", 0.01)):
         examples = load(data)
         setting = Setting(examples, lam, target, options.seeds, options.cap / 2)
         table.add(
