@@ -11,7 +11,7 @@ the eight methods
     gap of 0.1, 0.01 and 0.001; medians over the seeds. A target that a seed missed within the cap (CPU seconds) shows
     the median gap reached.
 staleness of gaps
-    Fig. 1: gap sampling on OCR-small where the blocks' gaps are computed anew every so many passes, or never, and
+    Fig. 1: gap sampling on OCR where the blocks' gaps are computed anew every so many passes, or never, and
     uniform sampling. Effective passes include those that compute gaps anew. The estimate is the sum of the gaps that
     the sampling knows, divided by the true gap, just before they are computed anew.
 parameters of the cache
@@ -55,7 +55,12 @@ LAMBDAS = {"conll": (0.1, 0.01, 1e-4), "horses": (1.0, 0.1, 0.001)}
 
 #: Passes after which gaps are computed anew; data, lam and effective passes of these runs; relative gaps on their way.
 REFRESHES = (1, 2, 5, 10, 20, 50, None)
-STALE_RUNS = (("ocr-small", 0.01, 1000), ("ocr-small", 0.001, 1000), ("ocr-large", 0.001, 150))
+STALE_RUNS = (
+    ("ocr-small", 0.01, 1000),
+    ("ocr-small", 0.001, 1000),
+    ("ocr-small", 0.0001, 1000),
+    ("ocr-large", 0.001, 150),
+)
 STALE_TARGETS = (0.3, 0.1, 0.03, 0.01)
 
 #: Passes that the ratio of estimated and true gap leaves out: every block is visited in the first one.
