@@ -250,7 +250,7 @@ def draw_methods(curves: dict[float, dict[str, History]], data: str, path: Path)
 
 
 def planned_rows(history: History) -> History:
-    """The rows that all runs have. Gaps go up and down: a run that is measured more often would meet a target earlier."""
+    """The rows that all runs have. Gaps go up and down: a run that is measured more often meets a target earlier."""
     return {key: column[history["planned"]] for key, column in history.items()}
 
 
