@@ -1,7 +1,7 @@
 """The experiments of gaps-2016: its eight methods, how stale gaps may be, and the two parameters of the cache.
 
-    python benchmarks/gap_sampling.py [methods staleness cache] [--data conll horses] [--seeds 1] [--cap 12]
-                                      [--sentences 8936] [--output folder]
+    python benchmarks/gap_sampling.py [methods staleness cache] [--data conll horses] [--lam 0.1 0.001]
+                                      [--seeds 1] [--cap 12] [--sentences 8936] [--output folder]
 
 **methods** (Figs. 3, 5 and 6): uniform or gap sampling, Frank-Wolfe or pairwise steps, without or with cache, on
 CoNLL-2000 (``Chain``, mean loss) and on the horses (``BinaryGraph(normalize=False)``: the loss is the number of wrong
@@ -57,7 +57,7 @@ REFRESHES = (1, 2, 5, 10, 20, 50, None)
 STALE_RUNS = (
     ("ocr-small", 0.01, 1000),
     ("ocr-small", 0.001, 1000),
-    ("ocr-small", 0.0001, 1000),
+    ("ocr-small", 0.0001, 500),
     ("ocr-large", 0.001, 150),
 )
 STALE_TARGETS = (0.3, 0.1, 0.03, 0.01)
@@ -204,7 +204,7 @@ def cell(histories: list[History], target: float) -> str:
 def compare_methods(options: argparse.Namespace, table: Table) -> None:
     for data in options.data:
         examples, curves = load(data, options.sentences), {}
-        for lam in LAMBDAS[data]:
+        for lam in options.lam or LAMBDAS[data]:
             setting = Setting(examples, lam, TARGETS[-1], options.seeds, options.cap)
             table.add(
                 f"\n{data}, lam = {lam:g}, n = {len(examples.y)}, seeds: {options.seeds}, cap: {options.cap:g} CPU s"
@@ -234,14 +234,15 @@ def method_style(name: str) -> dict[str, Any]:
 def draw_methods(curves: dict[float, dict[str, History]], data: str, path: Path) -> None:
     """Relative gap against effective passes (above) and CPU seconds (below), a column per lam."""
     drawing, axes = figure(5.0 * len(curves), 7.6, 2, len(curves))
+    panels = np.reshape(axes, (2, -1))
     for column, (lam, histories) in enumerate(curves.items()):
         for row, (key, label) in enumerate({"passes": "effective passes", "cpu": "CPU seconds"}.items()):
-            axis = axes[row, column]
+            axis = panels[row, column]
             for name, history in histories.items():
                 axis.loglog(history[key], history["relative"], label=name, **method_style(name))
             axis.set(xlabel=label, ylabel="relative gap", title=f"{data}, lam = {lam:g}")
             axis.grid(alpha=0.3, which="both")
-    axes[0, 0].legend(fontsize=7, frameon=False)
+    panels[0, 0].legend(fontsize=7, frameon=False)
     drawing.savefig(path, dpi=130)
 
 
@@ -354,6 +355,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; all by default")
     parser.add_argument("--data", nargs="+", choices=tuple(LAMBDAS), default=list(LAMBDAS), help="of the methods")
+    parser.add_argument("--lam", type=float, nargs="+", help="of the methods, in place of three for each data set")
     parser.add_argument("--sentences", type=int, help="of CoNLL; all by default")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--cap", type=float, default=12.0, help="CPU seconds per run of a method; half for the cache")
