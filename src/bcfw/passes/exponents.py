@@ -38,7 +38,7 @@ LONGER = 1.05
 #: Relative tolerance of sums over the parts of a block.
 ROUNDING = 1e-14
 
-#: A step so many times as long as the exponents are wide leaves no mass but on the outputs of (nearly) the largest score.
+#: A step so many times as long as the exponents are wide leaves mass on the outputs of (nearly) the largest score only.
 DECISIVE = 1e6
 
 
@@ -63,10 +63,9 @@ def exponent_pass(
     first: int,
     visits_fields: Any,
     rule_fields: Any,
-    starting: bool,
     exponents_fields: Any,
 ) -> int:
-    """Template: a step of one block after the other; with ``starting``, blocks go to the marginals of their u_i.
+    """Template: a step of one block after the other; if they are ``starting``, blocks go to the marginals of their u_i.
 
     Returns
     -------
@@ -82,19 +81,18 @@ def exponent_pass(
     for j in range(first, visits.n_visits):
         i = next_block(visits, j)
         tally[BLOCK] = i
-        p = eg.offsets[i + 1] - eg.offsets[i]
-        parts = eg.parts[:p]
         gain = 0.0
-        if starting:
-            expected_parts(data, i, eg.u[eg.offsets[i] : eg.offsets[i + 1]], work, parts)
-            direction_to_expected(data, i, parts, state, work)
+        if eg.starting:
+            begin, end = eg.offsets[i], eg.offsets[i + 1]
+            expected_parts(data, i, eg.u[begin:end], work, eg.parts[: end - begin])
+            direction_to_expected(data, i, eg.parts[: end - begin], state, work)
         else:
             gain = find_step(data, i, state, work, rule, eg)
         if gain >= 0.0:
             if not reserve(data, i, state.mu, work):
                 tally[STOP] = NEEDS_ROOM
                 return j
-            accept(data, i, p, starting, state, work, rule, eg)
+            accept(data, i, state, work, rule, eg)
             tally[GAIN] += gain
         tally[CALLS] += 1.0
         tally[STEPS] += 1.0
@@ -176,14 +174,14 @@ def direction_to_expected(data: Any, i: int, parts: np.ndarray, state: Any, work
     end_direction(data, i, work)
 
 
-def accept(data: Any, i: int, p: int, starting: bool, state: Any, work: Any, rule: Any, eg: Any) -> None:
+def accept(data: Any, i: int, state: Any, work: Any, rule: Any, eg: Any) -> None:
     """Move block i along the direction, to the marginals that were found."""
     advance(data, i, 1.0, work, state.mu)
     apply(data, i, -state.c[i] / rule.lam, work, state.w)
-    begin = eg.offsets[i]
-    state.ell[i] = state.c[i] * (inner_product(eg.l[begin : begin + p], eg.parts) - eg.truth[i])
-    if not starting:
-        for part in range(p):
+    begin, end = eg.offsets[i], eg.offsets[i + 1]
+    state.ell[i] = state.c[i] * (inner_product(eg.l[begin:end], eg.parts) - eg.truth[i])
+    if not eg.starting:
+        for part in range(end - begin):
             eg.u[begin + part] = eg.trial[part]
 
 
