@@ -180,6 +180,29 @@ class Cache(NamedTuple):
     used: np.ndarray
 
 
+class PlaneSearch(NamedTuple):
+    """Where a plane is looked for, and what is found: one output of every block.
+
+    Attributes
+    ----------
+    w : (d,) the weights at which outputs are compared
+    lam : the regularisation, the unit of ``v``
+    round : which round of the oracle it is; 0 to look among cached outputs alone
+    hinges : (2, n) values of the outputs, found and at most
+    losses : (n,) their losses
+    labels : the outputs, laid out by the model
+    v : (d,) ``sum_i c_i/lam psi_i(y_i)``; begins as zero
+    """
+
+    w: np.ndarray
+    lam: float
+    round: int
+    hinges: np.ndarray
+    losses: np.ndarray
+    labels: Any
+    v: np.ndarray
+
+
 class Exponents(NamedTuple):
     """Distributions of all blocks, ``alpha_i(y) = exp(u_i'z(y)) / Z_i``, and what moving them needs.
 
@@ -192,6 +215,7 @@ class Exponents(NamedTuple):
     eta : (n,) step sizes; 0 for blocks that have not moved yet
     last : (1,) the step size that was accepted last: where blocks begin
     theta, trial, parts : scratch for the block with the most parts
+    starting : whether blocks go to the marginals of their u_i instead of taking a step
     """
 
     offsets: np.ndarray
@@ -203,6 +227,7 @@ class Exponents(NamedTuple):
     theta: np.ndarray
     trial: np.ndarray
     parts: np.ndarray
+    starting: bool
 
 
 class Group(NamedTuple):
@@ -216,6 +241,7 @@ class Group(NamedTuple):
     M : (1,) the estimate
     slot, gamma, distance, loss : (size,) of the group's blocks: where the oracle's output is kept, the step, the
         squared distance to the output, its loss
+    labels : the kept outputs, laid out by the model; one slot per block unless ``in_alpha``
     mass, kept : (n, slots) and (n,) mass of the kept outputs and how many they are; no slots unless ``in_alpha``
     joint : (d,) scratch, zero between groups
     places : scratch for coordinates of w
@@ -230,6 +256,7 @@ class Group(NamedTuple):
     gamma: np.ndarray
     distance: np.ndarray
     loss: np.ndarray
+    labels: Any
     mass: np.ndarray
     kept: np.ndarray
     joint: np.ndarray

@@ -20,9 +20,12 @@ from bcfw.passes.contract import (
     start_direction,
     truth_value,
 )
-from problems import CASES, interpreted
+from problems import CASES, interpreted, label_graph_cases
 
-OFFERING = [name for name, case in CASES.items() if "marginals" in case.problem().form.offers]
+#: Also graphs with cycles, and with nodes that have no label.
+ALL_CASES = {**CASES, **{case.name: case for case in label_graph_cases()}}
+
+OFFERING = [name for name, case in ALL_CASES.items() if "marginals" in case.problem().form.offers]
 
 
 def expected_psi_pass(data_fields, work_fields, i, w, scale, u, parts, out):
@@ -44,16 +47,17 @@ def expected_psi_pass(data_fields, work_fields, i, w, scale, u, parts, out):
     return log_z - truth
 
 
-def test_most_built_in_models_offer_marginals():
-    kinds = {type(CASES[name].model).__name__ for name in OFFERING}
-    assert {"Multiclass", "Chain", "Multilabel"} <= kinds
+def test_models_with_sums_over_all_outputs_offer_marginals_and_graphs_with_cycles_do_not():
+    kinds = {type(ALL_CASES[name].model).__name__ for name in OFFERING}
+    assert {"Multiclass", "Chain", "Multilabel", "Tree"} <= kinds
+    assert not {"BinaryGraph", "PairwiseGraph", "PottsGraph"} & kinds
 
 
 @pytest.mark.parametrize("scale", [0.0, 1.0, -3.0, 1e3, 1e6])
 @pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
 @pytest.mark.parametrize("name", OFFERING)
 def test_expected_parts_are_sums_over_all_outputs(name, compiled, scale):
-    case = CASES[name] if compiled else interpreted(CASES[name])
+    case = ALL_CASES[name] if compiled else interpreted(ALL_CASES[name])
     problem, objective = case.problem(), case.enumerated()
     form, data = problem.form, problem.data
     offsets = form.part_offsets(data)

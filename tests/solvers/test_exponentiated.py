@@ -7,19 +7,25 @@ import pytest
 
 import bcfw
 from bcfw.solvers import BCFW, ExponentiatedGradient
-from problems import CASES
+from problems import CASES, label_graph_cases
 from reference import naive_exponentiated
 
 ROUNDING = 1e-9
 
-SOME_CASES = ["multiclass-cost", "chain-cost", "chain-no-ends-sum-csr", "multilabel-tree", "multilabel-independent"]
+#: Also trees with nodes that have no label.
+SOME_CASES = [
+    *(CASES[name] for name in ("multiclass-cost", "chain-cost", "chain-no-ends-sum-csr")),
+    *(CASES[name] for name in ("multilabel-tree", "multilabel-independent")),
+    *(case for case in label_graph_cases() if case.name.startswith("tree")),
+]
+
+some_cases = pytest.mark.parametrize("case", SOME_CASES, ids=[case.name for case in SOME_CASES])
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("name", SOME_CASES)
-def test_cyclic_steps_follow_the_naive_method(name, weighted):
+@some_cases
+def test_cyclic_steps_follow_the_naive_method(case, weighted):
     """With alpha over all outputs instead of marginals of parts; the first alpha falls with the loss."""
-    case = CASES[name]
     s = 0.2 + np.random.default_rng(3).random(len(case.y)) if weighted else None
     largest = [0.0] * len(case.y)
     for i, (x, y) in enumerate(case.examples()):
@@ -38,9 +44,8 @@ def largest_part_loss(case, x, y):
 
 
 @pytest.mark.parametrize("lam", [0.01, 1.0])
-@pytest.mark.parametrize("name", SOME_CASES)
-def test_it_reaches_the_optimum_and_the_dual_never_falls(name, lam):
-    case = CASES[name]
+@some_cases
+def test_it_reaches_the_optimum_and_the_dual_never_falls(case, lam):
     result = case.train(solver=ExponentiatedGradient(gap_every=1), lam=lam, tol=0.01, max_passes=20_000)
     best = case.enumerated(lam=lam).optimum
     assert result.status == "converged"
@@ -59,7 +64,7 @@ def test_warm_starts_are_one_error():
     assert case.train(solver=BCFW(), tol=0.01, warm_start=result).history["dual"][0] >= result.dual - 1e-12
 
 
-@pytest.mark.parametrize("name", ["matching-costs", "dense-features"])
+@pytest.mark.parametrize("name", ["matching-costs", "dense-features", "pairwise-forest-cost"])
 def test_models_without_marginals_are_one_error(name):
     with pytest.raises(bcfw.OptionError, match="ExponentiatedGradient needs expected parts of a distribution"):
         CASES[name].train(solver=ExponentiatedGradient())

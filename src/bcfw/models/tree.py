@@ -11,6 +11,7 @@ from bcfw.errors import InputError
 from bcfw.inputs.graphs import RowGraph, closing_edge
 from bcfw.models.kernels import tree as tree_kernels
 from bcfw.models.kernels.label_graph import LABEL_GRAPH_KERNELS, LabelGraphData
+from bcfw.models.kernels.marginals import MARGINAL_KERNELS
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
 from bcfw.models.kernels.tree import marginals_pass, max_marginals_pass
 from bcfw.models.label_graph import PairWeights
@@ -79,7 +80,11 @@ class Tree(PairWeights):
     ((4, 2), (3, 2, 2), True)
     """
 
-    kernels = kernel_set(tree_kernels, LABEL_GRAPH_KERNELS, shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART})
+    kernels = kernel_set(
+        tree_kernels,
+        LABEL_GRAPH_KERNELS,
+        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART, **MARGINAL_KERNELS},
+    )
 
     def __init__(
         self,

@@ -32,8 +32,14 @@ from bcfw.passes.selection import next_block
 from bcfw.records import BLOCK, CALLS, GAIN, NEEDS_ROOM, STEPS, STOP, Exponents, State, StepRule, Visits
 
 #: A step is halved where the dual would fall, at most so often at one visit, and made longer where it has not.
-MOST_HALVINGS = 30
+MOST_HALVINGS = 60
 LONGER = 1.05
+
+#: Relative tolerance of sums over the parts of a block.
+ROUNDING = 1e-14
+
+#: A step so many times as long as the exponents are wide leaves mass on the outputs of (nearly) the largest score only.
+DECISIVE = 1e6
 
 
 def loss_parts_pass(
@@ -57,10 +63,9 @@ def exponent_pass(
     first: int,
     visits_fields: Any,
     rule_fields: Any,
-    starting: bool,
     exponents_fields: Any,
 ) -> int:
-    """Template: a step of one block after the other; with ``starting``, blocks go to the marginals of their u_i.
+    """Template: a step of one block after the other; if they are ``starting``, blocks go to the marginals of their u_i.
 
     Returns
     -------
@@ -76,19 +81,18 @@ def exponent_pass(
     for j in range(first, visits.n_visits):
         i = next_block(visits, j)
         tally[BLOCK] = i
-        p = eg.offsets[i + 1] - eg.offsets[i]
-        parts = eg.parts[:p]
         gain = 0.0
-        if starting:
-            expected_parts(data, i, eg.u[eg.offsets[i] : eg.offsets[i + 1]], work, parts)
-            direction_to_expected(data, i, parts, state, work)
+        if eg.starting:
+            begin, end = eg.offsets[i], eg.offsets[i + 1]
+            expected_parts(data, i, eg.u[begin:end], work, eg.parts[: end - begin])
+            direction_to_expected(data, i, eg.parts[: end - begin], state, work)
         else:
             gain = find_step(data, i, state, work, rule, eg)
         if gain >= 0.0:
             if not reserve(data, i, state.mu, work):
                 tally[STOP] = NEEDS_ROOM
                 return j
-            accept(data, i, p, starting, state, work, rule, eg)
+            accept(data, i, state, work, rule, eg)
             tally[GAIN] += gain
         tally[CALLS] += 1.0
         tally[STEPS] += 1.0
@@ -96,9 +100,18 @@ def exponent_pass(
 
 
 def find_step(data: Any, i: int, state: Any, work: Any, rule: Any, eg: Any) -> float:
-    """Halve eta_i until the dual does not fall; leaves direction, marginals and exponents. Returns the gain, or -1."""
+    """Halve eta_i until the dual does not fall; leaves direction, marginals and exponents.
+
+    Where nearly all mass lies on one output, a step may change nothing that floating point can resolve. Then one is
+    tried that takes all mass to the best output: if that gains nothing, the block stays, else the halving begins there.
+
+    Returns
+    -------
+    float
+        The gain, or -1 for no step.
+    """
     begin, end = eg.offsets[i], eg.offsets[i + 1]
-    theta, trial, parts = eg.theta[: end - begin], eg.trial[: end - begin], eg.parts[: end - begin]
+    theta = eg.theta[: end - begin]
     scores(data, i, state.w, 1.0, work)
     part_scores(data, i, state.w, work, theta)
     start_direction(data, i, work)
@@ -106,20 +119,50 @@ def find_step(data: Any, i: int, state: Any, work: Any, rule: Any, eg: Any) -> f
     end_direction(data, i, work)
     before = slope(data, i, state.w, work)
     eta = eg.eta[i] if eg.eta[i] > 0.0 else eg.last[0]
+    along, gain, noise = try_step(data, i, eta, before, state, work, rule, eg)
+    if abs(gain) <= noise:
+        width = spread(theta)
+        if width == 0.0:
+            return -1.0
+        eta = DECISIVE * (1.0 + spread(eg.u[begin:end])) / width
+        along, gain, noise = try_step(data, i, eta, before, state, work, rule, eg)
+        if along <= noise:
+            return -1.0
     for _ in range(MOST_HALVINGS):
-        for part in range(end - begin):
-            trial[part] = eg.u[begin + part] + eta * theta[part]
-        expected_parts(data, i, trial, work, parts)
-        after = inner_product(theta, parts)
-        direction_to_expected(data, i, parts, state, work)
-        curvature = state.c[i] * state.c[i] / rule.lam * sqnorm(data, i, work)
-        gain = state.c[i] * (after - before) - 0.5 * curvature
-        if gain >= 0.0:
+        if gain >= -noise:
             eg.last[0] = eta
             eg.eta[i] = eta * LONGER
-            return gain
+            return max(gain, 0.0)
         eta *= 0.5
+        along, gain, noise = try_step(data, i, eta, before, state, work, rule, eg)
     return -1.0
+
+
+@not_inlined
+def try_step(
+    data: Any, i: int, eta: float, before: float, state: Any, work: Any, rule: Any, eg: Any
+) -> tuple[float, float, float]:
+    """Direction, marginals and exponents of a step of the size eta, from the value ``before`` of ``theta'mu_i``.
+
+    Returns
+    -------
+    tuple of float
+        How much the dual would gain if it were linear, how much it gains, and how far these may be off by rounding.
+    """
+    begin, end = eg.offsets[i], eg.offsets[i + 1]
+    theta, trial, parts = eg.theta[: end - begin], eg.trial[: end - begin], eg.parts[: end - begin]
+    for part in range(end - begin):
+        trial[part] = eg.u[begin + part] + eta * theta[part]
+    expected_parts(data, i, trial, work, parts)
+    direction_to_expected(data, i, parts, state, work)
+    after = 0.0
+    size = abs(before)
+    for part in range(end - begin):
+        after += theta[part] * parts[part]
+        size += abs(theta[part]) * parts[part]
+    along = state.c[i] * (after - before)
+    curvature = state.c[i] * state.c[i] / rule.lam * sqnorm(data, i, work)
+    return along, along - 0.5 * curvature, ROUNDING * state.c[i] * size
 
 
 @not_inlined
@@ -131,15 +174,24 @@ def direction_to_expected(data: Any, i: int, parts: np.ndarray, state: Any, work
     end_direction(data, i, work)
 
 
-def accept(data: Any, i: int, p: int, starting: bool, state: Any, work: Any, rule: Any, eg: Any) -> None:
+def accept(data: Any, i: int, state: Any, work: Any, rule: Any, eg: Any) -> None:
     """Move block i along the direction, to the marginals that were found."""
     advance(data, i, 1.0, work, state.mu)
     apply(data, i, -state.c[i] / rule.lam, work, state.w)
-    begin = eg.offsets[i]
-    state.ell[i] = state.c[i] * (inner_product(eg.l[begin : begin + p], eg.parts) - eg.truth[i])
-    if not starting:
-        for part in range(p):
+    begin, end = eg.offsets[i], eg.offsets[i + 1]
+    state.ell[i] = state.c[i] * (inner_product(eg.l[begin:end], eg.parts) - eg.truth[i])
+    if not eg.starting:
+        for part in range(end - begin):
             eg.u[begin + part] = eg.trial[part]
+
+
+def spread(a: np.ndarray) -> float:
+    """Largest minus smallest entry."""
+    smallest = largest = a[0]
+    for part in range(1, a.shape[0]):
+        smallest = min(smallest, a[part])
+        largest = max(largest, a[part])
+    return largest - smallest
 
 
 def inner_product(a: np.ndarray, b: np.ndarray) -> float:

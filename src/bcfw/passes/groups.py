@@ -51,7 +51,6 @@ def group_pass(
     visits_fields: Any,
     rule_fields: Any,
     group_fields: Any,
-    labelings: Any,
 ) -> int:
     """Template: visit blocks in groups; each group asks its oracles at one w and then steps.
 
@@ -73,20 +72,20 @@ def group_pass(
         for m in range(count):
             i = next_block(visits, start + m)
             tally[BLOCK] = i
-            stop = find_output(data, i, m, state, work, rule, group, labelings)
+            stop = find_output(data, i, m, state, work, rule, group)
             if stop != 0:
                 tally[STOP] = stop
                 return start
         tally[CALLS] += count
-        tally[GAIN] += choose_steps(data, visits, start, count, state, work, rule, group, labelings)
+        tally[GAIN] += choose_steps(data, visits, start, count, state, work, rule, group)
         for m in range(count):
-            step_of_block(data, next_block(visits, start + m), m, state, work, rule, tally, group, labelings)
+            step_of_block(data, next_block(visits, start + m), m, state, work, rule, tally, group)
         start += count
     return visits.n_visits
 
 
 @not_inlined
-def find_output(data: Any, i: int, m: int, state: Any, work: Any, rule: Any, group: Any, labelings: Any) -> int:
+def find_output(data: Any, i: int, m: int, state: Any, work: Any, rule: Any, group: Any) -> int:
     """Ask the oracle about block i, the m-th of the group, and keep its output; why that failed, or 0."""
     maximal = oracle_and_direction(data, i, state.w, state, work)[1]
     if not maximal:
@@ -96,19 +95,19 @@ def find_output(data: Any, i: int, m: int, state: Any, work: Any, rule: Any, gro
     group.loss[m] = loss(data, i, work)
     group.slot[m] = 0
     if group.in_alpha:
-        group.slot[m] = slot_for(data, i, group, labelings, work)
+        group.slot[m] = slot_for(data, i, group, work)
         group.distance[m] = mass_distance(i, group.slot[m], group)
     else:
         group.distance[m] = state.c[i] * state.c[i] / rule.lam * sqnorm(data, i, work)
-    keep_labeling(data, i, group.slot[m], work, labelings)
+    keep_labeling(data, i, group.slot[m], work, group.labels)
     return 0
 
 
-def slot_for(data: Any, i: int, group: Any, labelings: Any, work: Any) -> int:
+def slot_for(data: Any, i: int, group: Any, work: Any) -> int:
     """The slot that holds the current labeling, a free one, or that of the least mass, which is then forgotten."""
     lightest = 0
     for s in range(group.kept[i]):
-        if same_labeling(data, i, s, labelings, work):
+        if same_labeling(data, i, s, group.labels, work):
             return s
         if group.mass[i, s] < group.mass[i, lightest]:
             lightest = s
@@ -128,9 +127,7 @@ def mass_distance(i: int, slot: int, group: Any) -> float:
 
 
 @not_inlined
-def choose_steps(
-    data: Any, visits: Any, start: int, count: int, state: Any, work: Any, rule: Any, group: Any, labelings: Any
-) -> float:
+def choose_steps(data: Any, visits: Any, start: int, count: int, state: Any, work: Any, rule: Any, group: Any) -> float:
     """Find an M that passes the test and write the steps; returns what the dual gains at least (lines 5 to 13)."""
     group.M[0] *= group.shrink
     while True:
@@ -148,7 +145,7 @@ def choose_steps(
             squares += group.gamma[m] * group.gamma[m] * group.distance[m]
         if moving == 0:
             return 0.0
-        together = joint_square(data, visits, start, count, state, work, rule, group, labelings)
+        together = joint_square(data, visits, start, count, state, work, rule, group)
         if together <= group.M[0] * squares * (1.0 + ROUNDING) or together == 0.0:
             return along - 0.5 * together
         if squares == 0.0:  # the mass has not moved, but for rounding
@@ -158,20 +155,18 @@ def choose_steps(
             group.M[0] = min(group.M[0], float(moving))
 
 
-def joint_square(
-    data: Any, visits: Any, start: int, count: int, state: Any, work: Any, rule: Any, group: Any, labelings: Any
-) -> float:
+def joint_square(data: Any, visits: Any, start: int, count: int, state: Any, work: Any, rule: Any, group: Any) -> float:
     """``lam |sum_i gamma_i (v_s,i - v_i)|^2``."""
     for m in range(count):
         if group.gamma[m] > 0.0:
             i = next_block(visits, start + m)
-            kept_direction(data, i, m, state, work, group, labelings)
+            kept_direction(data, i, m, state, work, group)
             apply(data, i, group.gamma[m] * state.c[i] / rule.lam, work, group.joint)
     total = 0.0
     for m in range(count):
         if group.gamma[m] > 0.0:
             i = next_block(visits, start + m)
-            kept_direction(data, i, m, state, work, group, labelings)
+            kept_direction(data, i, m, state, work, group)
             total += taken_square(touched(data, i, work, group.places), group)
     return rule.lam * total
 
@@ -192,20 +187,18 @@ def taken_square(n_places: int, group: Any) -> float:
 
 
 @not_inlined
-def kept_direction(data: Any, i: int, m: int, state: Any, work: Any, group: Any, labelings: Any) -> None:
+def kept_direction(data: Any, i: int, m: int, state: Any, work: Any, group: Any) -> None:
     """The direction from block i's average to the output that was kept."""
-    load_labeling(data, i, group.slot[m], labelings, work)
+    load_labeling(data, i, group.slot[m], group.labels, work)
     direction_from_average(data, i, state.mu, work)
 
 
 @not_inlined
-def step_of_block(
-    data: Any, i: int, m: int, state: Any, work: Any, rule: Any, tally: np.ndarray, group: Any, labelings: Any
-) -> None:
+def step_of_block(data: Any, i: int, m: int, state: Any, work: Any, rule: Any, tally: np.ndarray, group: Any) -> None:
     """Move block i, the m-th of the group, by its own step."""
     gamma = group.gamma[m]
     if gamma > 0.0:
-        kept_direction(data, i, m, state, work, group, labelings)
+        kept_direction(data, i, m, state, work, group)
         curvature = group.distance[m]  # only its value for unbounded coordinates would matter, and no one reads it
         read_box_direction(data, i, curvature, state, work, rule)
         advance(data, i, gamma, work, state.mu)

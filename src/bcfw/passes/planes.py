@@ -23,7 +23,7 @@ from bcfw.passes.contract import (
     start_parts,
 )
 from bcfw.passes.oracle import call_oracle, direction_to_truth, is_maximal
-from bcfw.records import BLOCK, NOT_MAXIMAL, STOP, Cache, State
+from bcfw.records import BLOCK, NOT_MAXIMAL, STOP, Cache, PlaneSearch, State
 
 
 def plane_pass(
@@ -33,46 +33,40 @@ def plane_pass(
     tally: np.ndarray,
     first: int,
     blocks: np.ndarray,
-    w: np.ndarray,
-    lam: float,
-    number: int,
     cache_fields: Any,
-    hinges: np.ndarray,
-    losses: np.ndarray,
-    labelings: Any,
-    v: np.ndarray,
+    search_fields: Any,
 ) -> int:
-    """Template: the plane of largest value at w, or, for a ``number`` of zero, that of the cached outputs.
+    """Template: the plane of largest value at w, or, in round 0, that of the cached outputs.
 
-    Writes every block's value and loss to ``hinges`` (2, n) and ``losses`` (n,), keeps the outputs in ``labelings`` and
-    adds the plane's v. Outputs of the oracle join the cache, in the place of the one that was not used for longest;
-    ``number`` counts these rounds. The pass stops where the oracle finds less than a cached output is worth. Returns
-    how many blocks are done.
+    Outputs of the oracle join the cache, in the place of the one that was not used for longest. The pass stops where
+    the oracle finds less than a cached output is worth. Returns how many blocks are done.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)
     cache = Cache(*cache_fields)
+    search = PlaneSearch(*search_fields)
+    asking = search.round > 0
     for j in range(first, blocks.shape[0]):
         i = blocks[j]
         tally[BLOCK] = i
-        if number > 0:
-            scores(data, i, w, 1.0, work)
-        known = load_best(data, i, w, number == 0, cache, work)
+        if asking:
+            scores(data, i, search.w, 1.0, work)
+        known = load_best(data, i, search.w, not asking, cache, work)
         hinge = known
-        if number > 0:
-            hinge = call_oracle(data, i, w, work)
-            keep_in_cache(data, i, number, cache, work)
+        if asking:
+            hinge = call_oracle(data, i, search.w, work)
+            keep_in_cache(data, i, search.round, cache, work)
         if not is_maximal(hinge, known):
             state.gap[i] = state.c[i] * (hinge - known)
             tally[STOP] = NOT_MAXIMAL
             return j
-        hinges[0, i] = hinge
-        hinges[1, i] = hinge
-        losses[i] = loss(data, i, work)
-        keep_labeling(data, i, 0, work, labelings)
+        search.hinges[0, i] = hinge
+        search.hinges[1, i] = hinge
+        search.losses[i] = loss(data, i, work)
+        keep_labeling(data, i, 0, work, search.labels)
         direction_to_truth(data, i, work)
-        apply(data, i, state.c[i] / lam, work, v)
+        apply(data, i, state.c[i] / search.lam, work, search.v)
     return blocks.shape[0]
 
 

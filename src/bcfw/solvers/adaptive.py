@@ -82,7 +82,6 @@ class GroupRunner(PassRunner):
         in_alpha, size = solver.metric == "alpha", int(solver.block_size)
         slots = int(solver.max_labelings) if in_alpha else 1
         self.together = size
-        self.labelings = problem.form.make_labelings(problem.data, slots)
         n, dim = problem.n_blocks, problem.form.dim
         self.group = Group(
             size=size,
@@ -94,6 +93,7 @@ class GroupRunner(PassRunner):
             gamma=np.zeros(size),
             distance=np.zeros(size),
             loss=np.zeros(size),
+            labels=problem.form.make_labelings(problem.data, slots),
             mass=np.zeros((n, slots)) if in_alpha else np.zeros((1, 0)),
             kept=np.zeros(n, np.int64),
             joint=np.zeros(dim),
@@ -104,5 +104,4 @@ class GroupRunner(PassRunner):
             self.group.kept[:] = 1
 
     def take_steps(self, part: Visits, plan: StorePlan | None, track: int) -> None:
-        more = tuple(self.rule), tuple(self.group), self.labelings
-        self.problem.sweep(group_pass, part.n_visits, tuple(part), *more)
+        self.problem.sweep(group_pass, part.n_visits, tuple(part), tuple(self.rule), tuple(self.group))

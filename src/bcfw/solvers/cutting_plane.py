@@ -16,7 +16,7 @@ from bcfw.options import Choice, Count
 from bcfw.passes.batch import batch_step_pass
 from bcfw.passes.planes import plane_pass
 from bcfw.passes.store_visits import in_order_pass
-from bcfw.records import ORACLE, STORE_ONLY, Cache
+from bcfw.records import ORACLE, STEPS, STORE_ONLY, Cache, PlaneSearch
 from bcfw.selection import SAMPLINGS
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.iterations import iterate
@@ -178,6 +178,7 @@ class OneSlack:
                     break
                 self._use_cache(found.gap)
                 run.calls += len(problem.blocks)
+                problem.tally[STEPS] += len(problem.blocks)
                 run.after(self.passes)
             self._settle()
         finally:
@@ -198,12 +199,12 @@ class OneSlack:
 
     def _find_plane(self, number: int) -> tuple[Plane, np.ndarray]:
         """The plane of the oracle's outputs at w in round ``number``, or of cached ones for 0, and the hinge losses."""
-        problem, blocks = self.problem, self.problem.blocks
-        plane = Plane(np.zeros_like(self.w), 0.0, np.zeros(problem.n_blocks), problem.form.make_labelings(problem.data))
-        hinges = np.zeros((2, problem.n_blocks))
-        where = blocks, self.w, problem.lam, number, tuple(self.cache)
-        problem.sweep(plane_pass, len(blocks), *where, hinges, plane.losses, plane.labelings, plane.v)
-        return plane._replace(ell=float(problem.state.c @ plane.losses)), hinges
+        problem, n = self.problem, self.problem.n_blocks
+        labels = problem.form.make_labelings(problem.data)
+        found = np.zeros((2, n)), np.zeros(n), labels, np.zeros_like(self.w)
+        search = PlaneSearch(self.w, problem.lam, number, *found)
+        problem.sweep(plane_pass, len(problem.blocks), problem.blocks, tuple(self.cache), tuple(search))
+        return Plane(search.v, float(problem.state.c @ search.losses), search.losses, labels), search.hinges
 
     def _use_cache(self, gap: float) -> None:
         """Add planes of cached outputs as long as they are violated by more than the target."""

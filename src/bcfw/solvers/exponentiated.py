@@ -100,19 +100,19 @@ class ExponentRunner(PassRunner):
             theta=np.zeros(most),
             trial=np.zeros(most),
             parts=np.zeros(most),
+            starting=False,
         )
         problem.call(loss_parts_pass, np.zeros_like(problem.state.w), tuple(self.exponents))
         losses = self.exponents.l
         largest = np.maximum.reduceat(np.abs(losses), offsets[:-1])
         unit = np.repeat(np.where(largest > 0.0, largest, 1.0), np.diff(offsets))
         self.exponents.u[:] = -FIRST_LOSS * losses / unit
-        visits, tally = in_order(problem.blocks), problem.tally.copy()
-        self._sweep(visits, starting=True)
+        tally = problem.tally.copy()
+        self._sweep(in_order(problem.blocks), self.exponents._replace(starting=True))
         problem.tally[:] = tally  # these are no steps
 
-    def _sweep(self, part: Visits, starting: bool) -> None:
-        more = tuple(self.rule), starting, tuple(self.exponents)
-        self.problem.sweep(exponent_pass, part.n_visits, tuple(part), *more)
+    def _sweep(self, part: Visits, exponents: Exponents) -> None:
+        self.problem.sweep(exponent_pass, part.n_visits, tuple(part), tuple(self.rule), tuple(exponents))
 
     def take_steps(self, part: Visits, plan: StorePlan | None, track: int) -> None:
-        self._sweep(part, starting=False)
+        self._sweep(part, self.exponents)

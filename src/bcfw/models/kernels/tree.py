@@ -21,7 +21,8 @@ def argmax(data, i, w, work):
 def part_marginals(data, i, work, out):
     """Write ``mu = sum_y P(y) z(y)`` for ``P(y) = exp(theta'z(y)) / Z`` to ``out`` (V K + E Q,); returns ``log Z``.
 
-    Theta is that of the scratch, whatever has been written there. Nodes without a label have no parts: zeros.
+    Theta is that of the scratch, whatever has been written there. Nodes without a label have no parts: theta is zero
+    at them, and so is the output.
     """
     K, Q = data.n_labels, data.n_pairs
     start = data.y_off[i]
