@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,10 +20,24 @@ from bcfw.models.kernels.marginals import MARGINAL_KERNELS
 from bcfw.models.kernels.multiclass import MulticlassData, MulticlassWork
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
 from bcfw.models.part_vectors import part_scratch
+from bcfw.models.probabilities import SumProduct
 from bcfw.passes.contract import kernel_set
 
 
-class Multiclass(FeatureRows, KernelModel):
+class LabelProbabilities(NamedTuple):
+    """The distributions ``P(k) = exp(s(k)) / Z`` over the labels of n examples with scores s.
+
+    Attributes
+    ----------
+    log_partition : (n,) log Z
+    labels : (n, K) probabilities of the labels
+    """
+
+    log_partition: np.ndarray
+    labels: np.ndarray
+
+
+class Multiclass(SumProduct, FeatureRows, KernelModel):
     """One of K labels per example: ``<w, phi(x, y)> = x'W[:, y]`` with W (F, K) in C order.
 
     Parameters
@@ -113,6 +127,12 @@ class Multiclass(FeatureRows, KernelModel):
     def marginals(self, data: MulticlassData, mu: tuple[Any, ...]) -> np.ndarray:
         """(n, K) averaged labels."""
         return mu[0].reshape(-1, data.n_labels)
+
+    def probabilities(self, w: np.ndarray, X: Any, *, temperature: float = 1.0) -> LabelProbabilities:
+        """Probabilities of the labels under ``P(k) = exp(x'W[:, k] / temperature) / Z``."""
+        data = self.pack(X)
+        sums = self._expectations(w, data, temperature)
+        return LabelProbabilities(sums.log_partition, sums.parts.reshape(-1, data.n_labels))
 
     def output(self, data: MulticlassData, labelings: np.ndarray) -> np.ndarray:
         """Labels as one int array."""
