@@ -258,6 +258,7 @@ class Chain(SumProduct, FeatureRows, KernelModel):
         K, found = data.n_labels, []
         for total, (begin, end) in zip(sums.log_partition, itertools.pairwise(sums.offsets), strict=True):
             positions, transitions = np.split(sums.parts[begin:end].reshape(-1, K), [-K])
+            positions /= positions.sum(axis=1, keepdims=True)  # rounding, where scores are in the millions
             found.append(ChainProbabilities(float(total), positions, transitions))
         return found
 
