@@ -7,21 +7,42 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bcfw.errors import InputError
+from bcfw.errors import InputError, OptionError
 from bcfw.inputs.examples import check_same_length
 from bcfw.inputs.labels import counted_labels, given_cost, integer_labels, label_count, packed_cost
 from bcfw.inputs.matrices import feature_matrix, feature_row
 from bcfw.inputs.rows import Rows, matrix_rows, row_sqnorms
+from bcfw.kernels import KernelSet
 from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import multiclass as multiclass_kernels
+from bcfw.models.kernels import multiclass_slack as slack_kernels
 from bcfw.models.kernels.block_solves import BLOCK_SOLVE_KERNELS
 from bcfw.models.kernels.marginals import MARGINAL_KERNELS
 from bcfw.models.kernels.multiclass import MulticlassData, MulticlassWork
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
 from bcfw.models.part_vectors import part_scratch
 from bcfw.models.probabilities import SumProduct
+from bcfw.options import Choice
 from bcfw.passes.contract import kernel_set
+
+#: How the loss of a label enters its constraint: as the margin it must keep, or as a factor of what it violates.
+RESCALE = Choice("margin", "slack")
+
+#: The kernels of training; those of margin rescaling also decode.
+RECORDS = {"Data": MulticlassData, "Work": MulticlassWork}
+BY_PART = {**PART_VECTOR_KERNELS, **SCORES_BY_PART}
+KERNELS = {
+    "margin": kernel_set(multiclass_kernels, RECORDS, shared={**BY_PART, **BLOCK_SOLVE_KERNELS, **MARGINAL_KERNELS}),
+    "slack": kernel_set(slack_kernels, RECORDS, shared=BY_PART),
+}
+
+
+class KernelsByRescaling:
+    """Descriptor: the kernels of a model by its option ``rescale``; of the class itself those of margin rescaling."""
+
+    def __get__(self, model: Multiclass | None, owner: Any = None) -> KernelSet:
+        return KERNELS["margin" if model is None else model.rescale]
 
 
 class LabelProbabilities(NamedTuple):
@@ -46,6 +67,10 @@ class Multiclass(SumProduct, FeatureRows, KernelModel):
         K; None takes it from the training labels. (Above 10,000 it must be given if less than one label in 100 occurs.)
     cost : (K, K) array or None
         ``cost[true, predicted] >= 0``, zero diagonal; None is the 0/1 loss.
+    rescale : "margin" or "slack"
+        What training minimises the mean of: ``max_k cost[y, k] - x'(W_y - W_k)``, where an expensive label must be
+        far behind the truth; or ``max_k cost[y, k] (1 - x'(W_y - W_k))``, where every label must be behind by 1, and
+        one that is not counts by its cost. Without a cost matrix they are the same.
 
     Examples
     --------
@@ -56,18 +81,26 @@ class Multiclass(SumProduct, FeatureRows, KernelModel):
     array([0, 1, 2])
     """
 
-    kernels = kernel_set(
-        multiclass_kernels,
-        {"Data": MulticlassData, "Work": MulticlassWork},
-        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART, **BLOCK_SOLVE_KERNELS, **MARGINAL_KERNELS},
-    )
+    kernels: Any = KernelsByRescaling()
     in_part_space = True
-    solves_blocks = True
+    rescale: str = "margin"
 
-    def __init__(self, n_labels: int | None = None, cost: Any = None) -> None:
+    def __init__(self, n_labels: int | None = None, cost: Any = None, rescale: str = "margin") -> None:
         self.n_labels = label_count(n_labels, "Multiclass")
         self.cost = cost
+        self.rescale = str(RESCALE.check("Multiclass", "rescale", rescale))
+        if self._rescales_slack and not type(self).exact_oracle:
+            raise OptionError("Multiclass: rescale='slack' needs exact_oracle = True, which its oracle is")
         self.n_features: int | None = None
+
+    @property
+    def solves_blocks(self) -> bool:
+        """Corners that are labels have a closed form."""
+        return not self._rescales_slack
+
+    @property
+    def _rescales_slack(self) -> bool:
+        return self.rescale == "slack"
 
     def _read(self, X: Any, y: Any = None) -> tuple[Rows, np.ndarray]:
         """Features and labels (zeros without y)."""
@@ -107,6 +140,21 @@ class Multiclass(SumProduct, FeatureRows, KernelModel):
 
     def with_values(self, data: MulticlassData, values: np.ndarray) -> MulticlassData:
         return data._replace(values=values, sqnorms=row_sqnorms(data.indptr, values))
+
+    def decoded(self, w: np.ndarray, data: MulticlassData, loss_weight: float) -> np.ndarray:
+        """With slack rescaling only the loss knows a truth: without it, labels are decoded by their scores."""
+        if loss_weight == 0.0 and self._rescales_slack:
+            return self._by_margin().decoded(w, data, 0.0)
+        return super().decoded(w, data, loss_weight)
+
+    def _by_margin(self) -> Multiclass:
+        """The same model with margin rescaling, which differs in training only."""
+        model = copy.copy(self)
+        model.rescale = "margin"
+        return model
+
+    def _sum_product(self) -> KernelSet:
+        return self._by_margin().kernels  # type: ignore[no-any-return]
 
     def oracle_operations(self, data: MulticlassData) -> float:
         """Scores of all labels."""

@@ -34,6 +34,10 @@ class SumProduct:
         """
         return LogLikelihood(self, w, self.pack(X, y)).values(1.0 / self._temperature(temperature))
 
+    def _sum_product(self) -> KernelSet:
+        """The kernels of marginals."""
+        return self.kernels
+
     def _temperature(self, temperature: Any) -> float:
         return float(Positive(1.0).check(self._owner, "temperature", temperature))
 
@@ -45,7 +49,7 @@ class SumProduct:
         sharpness = 1.0 / self._temperature(temperature)
         weights = weight_vector(w, self.dim, self._owner)
         fields = tuple(data), tuple(self.make_work(data))
-        self.kernels.entry(expectations_pass)(*fields, weights, loss_weight, sharpness, tuple(sums))
+        self._sum_product().entry(expectations_pass)(*fields, weights, loss_weight, sharpness, tuple(sums))
         return sums
 
 
@@ -58,7 +62,7 @@ class LogLikelihood:
 
     def __init__(self, model: Any, w: np.ndarray, data: Any) -> None:
         self._sums = make_expectations(model.part_offsets(data), keep=False)
-        self._pass = model.kernels.entry(expectations_pass)
+        self._pass = model._sum_product().entry(expectations_pass)
         self._fields = tuple(data), tuple(model.make_work(data)), weight_vector(w, model.dim, model._owner), 0.0
 
     def _at(self, sharpness: float) -> Expectations:

@@ -46,4 +46,5 @@ class UserForm(Form):
         return count  # type: ignore[no-any-return]
 
     def fingerprint(self, data: Any) -> str:
-        return str(hook(self.model, "fingerprint")(data))
+        rescaled = "slack rescaling " if self.model._rescales_slack else ""
+        return rescaled + str(hook(self.model, "fingerprint")(data))
