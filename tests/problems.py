@@ -665,7 +665,8 @@ def own_cases() -> Iterator[Case]:
         model = kind(K, cost)
         features = Pairs(K, cost).features
         case = Case(name, model, X, y, lambda x, y, model=model: model.outputs(), features, model.loss)
-        yield dataclasses.replace(case, slack=kind.slack_rescaling)
+        slack = kind.slack_rescaling
+        yield dataclasses.replace(case, slack=slack, lam=0.2 if slack else case.lam)
     L = 3
     bits = Bits(0.5 + rng.random(L), F)
     labels = list(rng.integers(2, size=(8, L)))

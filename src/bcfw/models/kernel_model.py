@@ -127,7 +127,9 @@ class KernelForm(UserForm):
 
     def __init__(self, model: KernelModel) -> None:
         super().__init__(model, model.kernels)
-        self.in_part_space = type(model).in_part_space
+        self.in_part_space = (
+            type(model).in_part_space and not model._rescales_slack
+        )  # corners would change with the costs
 
     @property
     def offers(self) -> frozenset[str]:

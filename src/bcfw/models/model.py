@@ -189,8 +189,8 @@ def refuse_slack(cls: Any) -> None:
     """Raise if a class whose kernels find outputs by sums over their parts asks for slack rescaling."""
     if cls.slack_rescaling:
         raise ModelError(
-            f"{cls.__name__}: slack_rescaling is for models with an oracle in Python (bcfw.Model); compiled ones add up "
-            "losses and scores of parts, but loss(y) (1 - <w, psi(y)>) is a product, which has no parts "
+            f"{cls.__name__}: slack_rescaling is for models with an oracle in Python (bcfw.Model); compiled ones add "
+            "up losses and scores of parts, but loss(y) (1 - <w, psi(y)>) is a product, which has no parts "
             "(bcfw.models.Multiclass, whose outputs can be tried one by one, has the option rescale='slack')"
         )
 

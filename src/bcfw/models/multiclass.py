@@ -141,20 +141,12 @@ class Multiclass(SumProduct, FeatureRows, KernelModel):
     def with_values(self, data: MulticlassData, values: np.ndarray) -> MulticlassData:
         return data._replace(values=values, sqnorms=row_sqnorms(data.indptr, values))
 
-    def decoded(self, w: np.ndarray, data: MulticlassData, loss_weight: float) -> np.ndarray:
-        """With slack rescaling only the loss knows a truth: without it, labels are decoded by their scores."""
-        if loss_weight == 0.0 and self._rescales_slack:
-            return self._by_margin().decoded(w, data, 0.0)
-        return super().decoded(w, data, loss_weight)
-
-    def _by_margin(self) -> Multiclass:
-        """The same model with margin rescaling, which differs in training only."""
-        model = copy.copy(self)
-        model.rescale = "margin"
-        return model
+    def _decoding(self, loss_weight: float) -> KernelSet:
+        """Rescaled slacks know the truth: labels without one are found by their scores."""
+        return self._sum_product() if loss_weight == 0.0 else self.kernels  # type: ignore[no-any-return]
 
     def _sum_product(self) -> KernelSet:
-        return self._by_margin().kernels  # type: ignore[no-any-return]
+        return KERNELS["margin"] if self._rescales_slack else self.kernels  # type: ignore[no-any-return]
 
     def oracle_operations(self, data: MulticlassData) -> float:
         """Scores of all labels."""
@@ -173,7 +165,7 @@ class Multiclass(SumProduct, FeatureRows, KernelModel):
         return (average,)
 
     def marginals(self, data: MulticlassData, mu: tuple[Any, ...]) -> np.ndarray:
-        """(n, K) averaged labels."""
+        """(n, K) averaged labels; with slack rescaling, times their costs, and the rest of one at the truth."""
         return mu[0].reshape(-1, data.n_labels)
 
     def probabilities(self, w: np.ndarray, X: Any, *, temperature: float = 1.0) -> LabelProbabilities:

@@ -27,6 +27,11 @@ class UserForm(Form):
             )
 
     @property
+    def name(self) -> str:
+        """States of one rescaling mean nothing in the other: they belong to models of different names."""
+        return super().name + (" with slack rescaling" if self.model._rescales_slack else "")
+
+    @property
     def offers(self) -> frozenset[str]:
         counted = {"operation count"} if is_overridden(self.model, "oracle_operations") else set()
         return super().offers | counted | ({"upper bound"} if self.has_upper_bound else set())
@@ -46,5 +51,4 @@ class UserForm(Form):
         return count  # type: ignore[no-any-return]
 
     def fingerprint(self, data: Any) -> str:
-        rescaled = "slack rescaling " if self.model._rescales_slack else ""
-        return rescaled + str(hook(self.model, "fingerprint")(data))
+        return str(hook(self.model, "fingerprint")(data))
