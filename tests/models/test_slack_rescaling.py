@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 
 import numpy as np
@@ -129,6 +130,11 @@ def test_where_slacks_cannot_be_rescaled():
         type("Own", (bcfw.Model,), {"slack_rescaling": "yes"})
     with pytest.raises(OptionError, match="Multiclass: rescale must be 'margin' or 'slack', got 'both'"):
         Multiclass(rescale="both")
+    case = CASES["dense-features"]
+    late = copy.copy(case.model)
+    late.slack_rescaling = True
+    with pytest.raises(ModelError, match="Pairs: slack_rescaling is True here but not in the body of the class"):
+        bcfw.train(late, case.X, case.y, lam=0.1)
     heuristic = type("Own", (Multiclass,), {"exact_oracle": False})
     with pytest.raises(OptionError, match="rescale='slack' needs exact_oracle"):
         heuristic(rescale="slack")
