@@ -37,6 +37,7 @@ class Case:
 
     ``outputs(x, y)`` lists all labelings of one example, ``phi(x, y)`` and ``delta(y_true, y)`` are its features and
     loss. ``bounds`` are given to training, ``needs`` are the (lower, upper) arrays that the model asks for by itself.
+    With ``slack``, training rescales the slack: psi_i(y) is multiplied by L_i(y).
     ``settled`` is the model with all that it reads from the data, such as class weights, fixed: other data of the same
     mathematics need it.
     """
@@ -52,6 +53,7 @@ class Case:
     bounds: Any = None
     needs: Any = None
     settled: Any = None
+    slack: bool = False
 
     @property
     def dim(self) -> int:
@@ -114,6 +116,8 @@ def enumerate_outputs(case: Case, c: tuple[float, ...], lam: float) -> Enumerate
         truth = case.phi(x, y_true)
         psi.append(np.array([truth - case.phi(x, y) for y in labelings]))
         loss.append(np.array([case.delta(y_true, y) for y in labelings]))
+        if case.slack:
+            psi[-1] *= loss[-1][:, None]
     return Enumerated(psi, loss, np.array(c), lam, case.box)
 
 
@@ -152,6 +156,10 @@ def build_multiclass() -> Iterator[Case]:
         y = rng.permutation(np.arange(n) % K)
         model = bcfw.models.Multiclass(n_labels=K, cost=cost if with_cost else None)
         yield multiclass_case(f"multiclass-{name}", model, sp.csr_matrix(X) if sparse else X, y, F, K, cost)
+        if with_cost:
+            model = bcfw.models.Multiclass(n_labels=K, cost=cost, rescale="slack")
+            case = multiclass_case(f"multiclass-{name}-slack", model, X, y, F, K, cost)
+            yield dataclasses.replace(case, slack=True)
 
 
 def chain_case(
@@ -574,6 +582,28 @@ class SparsePairs(Pairs):
         return sp.coo_matrix((vector[twice] / 2.0, (0 * twice, twice)), shape=(1, len(vector)))
 
 
+class SlackPairs(Pairs):
+    """The dense ones with slack rescaling."""
+
+    slack_rescaling = True
+
+    def oracle(self, w, x, y_true=None):
+        if y_true is None:
+            return super().oracle(w, x)
+        truth = w @ self.features(x, y_true)
+        return max(self.outputs(), key=lambda y: self.loss(y_true, y) * (1.0 + w @ self.features(x, y) - truth))
+
+
+class SparseSlackPairs(SlackPairs):
+    """The same with sparse features."""
+
+    def features(self, x, y):
+        return sp.csr_array(Pairs.features(self, x, y).reshape(1, -1))
+
+    def oracle(self, w, x, y_true=None):
+        return SlackPairs(self.K, self.cost).oracle(w, x, y_true)
+
+
 class Bits(bcfw.CompiledModel):
     """A compiled model of a user's: L independent bits, each with its own weights and cost."""
 
@@ -626,11 +656,17 @@ def own_cases() -> Iterator[Case]:
     cost = random_cost(rng, K)
     X = list(rng.standard_normal((n, F)))
     y = [tuple(int(k) for k in rng.integers(K, size=2)) for _ in range(n)]
-    for kind in (Pairs, SparsePairs):
+    for name, kind in (
+        ("dense-features", Pairs),
+        ("sparse-features", SparsePairs),
+        ("dense-slack", SlackPairs),
+        ("sparse-slack", SparseSlackPairs),
+    ):
         model = kind(K, cost)
         features = Pairs(K, cost).features
-        name = "dense-features" if kind is Pairs else "sparse-features"
-        yield Case(name, model, X, y, lambda x, y, model=model: model.outputs(), features, model.loss)
+        case = Case(name, model, X, y, lambda x, y, model=model: model.outputs(), features, model.loss)
+        slack = kind.slack_rescaling
+        yield dataclasses.replace(case, slack=slack, lam=0.2 if slack else case.lam)
     L = 3
     bits = Bits(0.5 + rng.random(L), F)
     labels = list(rng.integers(2, size=(8, L)))

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, classification_report, make_scorer
+from sklearn.metrics import accuracy_score, classification_report, log_loss, make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import bcfw
@@ -227,3 +227,70 @@ def test_wrong_options():
         metrics.span_f1([["O"]], [["O"]], scheme="iob")
     with pytest.raises(OptionError, match="average must be"):
         metrics.label_f1([["O"]], [["O"]], average="mean")
+
+
+def random_tables(rng, K=4, n=30):
+    """Probabilities and labels of some sequences; labels follow the probabilities."""
+    tables = [rng.dirichlet(np.ones(K), size=rng.integers(1, 9)) for _ in range(n)]
+    return tables, [["abcd"[rng.choice(K, p=row)] for row in table] for table in tables]
+
+
+def test_log_likelihood_is_minus_log_loss():
+    rng = np.random.default_rng(0)
+    tables, y = random_tables(rng)
+    labels = list("abcd")
+    P, flat, weight = np.vstack(tables), np.concatenate(y), rng.uniform(size=len(y))
+    expected = -log_loss(flat, P, labels=labels)
+    assert metrics.sequence_log_likelihood(y, tables, labels) == pytest.approx(expected)
+    assert metrics.sequence_log_likelihood(flat, P, labels) == pytest.approx(expected)
+    spread = np.repeat(weight, [len(one) for one in y])
+    expected = -log_loss(flat, P, labels=labels, sample_weight=spread)
+    assert metrics.sequence_log_likelihood(y, tables, labels, sample_weight=weight) == pytest.approx(expected)
+    impossible = metrics.sequence_log_likelihood([["a"], ["new"]], [np.eye(4)[:1]] * 2, labels)
+    assert impossible == pytest.approx(np.log(np.finfo(float).eps) / 2)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+def test_calibration_error_is_a_loop_over_bins(strategy, weighted):
+    rng = np.random.default_rng(1)
+    tables, y = random_tables(rng, n=60)
+    weight = rng.uniform(size=len(y)) if weighted else np.ones(len(y))
+    P, flat = np.vstack(tables), np.concatenate(y)
+    spread = np.repeat(weight, [len(one) for one in y])
+    confidence, right = P.max(axis=1), np.array(list("abcd"))[P.argmax(axis=1)] == flat
+    ends = np.linspace(0, 1, 8) if strategy == "uniform" else np.quantile(confidence, np.linspace(0, 1, 8))
+    expected = 0.0
+    for b in range(7):
+        inside = (confidence > ends[b]) & (confidence <= ends[b + 1]) | ((b == 0) & (confidence == ends[0]))
+        if inside.any():
+            gap = np.average(confidence[inside] - right[inside], weights=spread[inside])
+            expected += spread[inside].sum() / spread.sum() * abs(gap)
+    options = {"bins": 7, "strategy": strategy, "sample_weight": weight if weighted else None}
+    assert metrics.calibration_error(y, tables, list("abcd"), **options) == pytest.approx(expected)
+
+
+def test_probabilities_that_are_right_have_a_small_error_and_sure_ones_a_large():
+    tables, y = random_tables(np.random.default_rng(2), n=4000)
+    assert metrics.calibration_error(y, tables, list("abcd")) < 0.02
+    sharp = [table**4 / (table**4).sum(axis=1, keepdims=True) for table in tables]
+    assert metrics.calibration_error(y, sharp, list("abcd")) > 0.2
+    assert metrics.calibration_error(y, [np.eye(4)[[ord(c) - 97 for c in one]] for one in y], list("abcd")) == 0.0
+
+
+def test_wrong_probabilities():
+    P = np.full((2, 2), 0.5)
+    for measure in (metrics.sequence_log_likelihood, metrics.calibration_error):
+        name = measure.__name__
+        with pytest.raises(InputError, match=rf"{name}: y_proba 1 has shape \(2, 2\); it needs 3 columns"):
+            measure([["a"], ["b", "c"]], [np.ones((1, 3)) / 3, P], list("abc"))
+        with pytest.raises(InputError, match=f"{name}: y_true and y_proba have different lengths"):
+            measure([["a"]], [P], ["a", "b"])
+        with pytest.raises(InputError, match=f"{name}: y_true and y_proba have different lengths"):
+            measure(["a"], P, ["a", "b"])
+        with pytest.raises(InputError, match="no labels"):
+            measure([], [], ["a", "b"])
+    with pytest.raises(OptionError, match="strategy must be 'uniform' or 'quantile'"):
+        metrics.calibration_error(["a", "b"], P, ["a", "b"], strategy="equal")
+    with pytest.raises(OptionError, match="bins must be"):
+        metrics.calibration_error(["a", "b"], P, ["a", "b"], bins=0)

@@ -7,6 +7,9 @@ A *span* is a run of positions with a type, such as a noun phrase. Its positions
 ``B-NP`` begins a span, ``I-NP`` continues it, ``E-NP`` ends it, ``S-NP`` is a span of one position (``L-`` and ``U-``
 mean the same as ``E-`` and ``S-``, ``M-`` as ``I-``); ``O`` is outside of all spans. A predicted span is right if there
 is one of the same type, beginning and end in the truth.
+
+Probabilities of labels, as ``predict_proba`` gives them, are measured by :func:`sequence_log_likelihood` and
+:func:`calibration_error`.
 """
 
 from __future__ import annotations
@@ -17,13 +20,14 @@ import numpy as np
 from sklearn.metrics import make_scorer
 
 from bcfw.errors import InputError
-from bcfw.inputs.classes import concatenated, find_classes, joined_labels
+from bcfw.inputs.classes import concatenated, encode, example_of, find_classes, joined_labels, label_array
 from bcfw.inputs.numbers import offsets
 from bcfw.inputs.sample_weights import read_sample_weight
-from bcfw.options import Choice
+from bcfw.options import Choice, Count
 
 __all__ = [
     "LabelReport",
+    "calibration_error",
     "flat_accuracy",
     "flat_accuracy_scorer",
     "label_f1",
@@ -31,6 +35,8 @@ __all__ = [
     "label_report",
     "sequence_accuracy",
     "sequence_accuracy_scorer",
+    "sequence_log_likelihood",
+    "sequence_log_likelihood_scorer",
     "span_f1",
     "span_f1_scorer",
     "span_precision",
@@ -40,6 +46,9 @@ __all__ = [
 
 #: How the numbers of several labels become one.
 AVERAGE = Choice("micro", "macro", "weighted")
+
+#: How probabilities are put into bins: all of the same width, or with the same number of positions.
+STRATEGY = Choice("uniform", "quantile")
 
 #: How labels are read as spans.
 SCHEME = Choice("conll", "IOB2", "IOBES")
@@ -59,6 +68,14 @@ class Compared(NamedTuple):
     predicted: np.ndarray
     classes: np.ndarray
     ends: np.ndarray
+
+
+class Judged(NamedTuple):
+    """Probabilities (N, K) of all positions, their true labels as columns (-1: not among them), and their weights."""
+
+    probabilities: np.ndarray
+    truth: np.ndarray
+    weight: np.ndarray
 
 
 class LabelReport(NamedTuple):
@@ -241,6 +258,73 @@ def span_recall(y_true: Any, y_pred: Any, *, scheme: str = "conll", average: str
     return span_report(y_true, y_pred, scheme=scheme).average(average)["recall"]
 
 
+def sequence_log_likelihood(y_true: Any, y_proba: Any, labels: Any, *, sample_weight: Any = None) -> float:
+    """The mean over all positions of the logarithm of the true label's probability; at most 0, higher is better.
+
+    It is minus scikit-learn's ``log_loss`` of the positions. Probabilities below the rounding unit 2.2e-16 count as
+    that, also those of labels that have no column.
+
+    Parameters
+    ----------
+    y_true : list of label sequences; or (n,) labels
+    y_proba : list of (T_i, K) arrays, as ``ChainSVM.predict_proba`` gives them; or an (n, K) array
+    labels : (K,) labels of the columns, an estimator's ``classes_``
+    sample_weight : (n,) array or None
+        One number per sequence (or label, if y_true holds single labels).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> proba = [np.array([[0.5, 0.5], [0.25, 0.75]])]
+    >>> sequence_log_likelihood([["a", "b"]], proba, ["a", "b"])           # (log 0.5 + log 0.75) / 2
+    -0.4904146265058631
+    """
+    P, truth, weight = judge(y_true, y_proba, labels, sample_weight, "sequence_log_likelihood")
+    own = np.where(truth >= 0, P[np.arange(len(truth)), truth], 0.0)
+    return float(np.average(np.log(np.maximum(own, np.finfo(np.float64).eps)), weights=weight))
+
+
+def calibration_error(
+    y_true: Any, y_proba: Any, labels: Any, *, bins: int = 15, strategy: str = "uniform", sample_weight: Any = None
+) -> float:
+    """Expected calibration error: how far the probability of the likeliest label is from how often it is right.
+
+    Positions are put into bins by the probability of their likeliest label (its *confidence*). The error is the mean,
+    over the bins weighted by their positions, of ``|mean confidence - share of right labels|``; 0 is best.
+
+    Parameters
+    ----------
+    y_true, y_proba, labels, sample_weight
+        See :func:`sequence_log_likelihood`.
+    bins : int
+        Number of bins.
+    strategy : "uniform" or "quantile"
+        Bins that divide [0, 1] evenly, or that hold the same number of positions each (those of equal confidence stay
+        in one bin).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> proba = np.array([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
+    >>> round(calibration_error(["a", "b", "b"], proba, ["a", "b"]), 4)    # (2 |0.9 - 0.5| + |0.6 - 1|) / 3
+    0.4
+    """
+    Count(15).check("calibration_error", "bins", bins)
+    STRATEGY.check("calibration_error", "strategy", strategy)
+    P, truth, weight = judge(y_true, y_proba, labels, sample_weight, "calibration_error")
+    confidence = P.max(axis=1)
+    shares = np.linspace(0.0, 1.0, bins + 1)[1:-1]
+    edges = shares if strategy == "uniform" else np.quantile(confidence, shares)
+    place = np.searchsorted(edges, confidence)
+    excess = weight * (confidence - (P.argmax(axis=1) == truth))
+    return float(np.abs(np.bincount(place, excess)).sum() / weight.sum())
+
+
+def sequence_log_likelihood_scorer(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """:func:`sequence_log_likelihood` of an estimator's ``predict_proba``."""
+    return sequence_log_likelihood(y, estimator.predict_proba(X), estimator.classes_, sample_weight=sample_weight)
+
+
 flat_accuracy_scorer = make_scorer(flat_accuracy)
 sequence_accuracy_scorer = make_scorer(sequence_accuracy)
 label_f1_scorer = make_scorer(label_f1)
@@ -267,6 +351,31 @@ def compare(y_true: Any, y_pred: Any, owner: str) -> Compared:
 
     classes, codes = find_classes(concatenated([truth, predicted]), where)
     return Compared(codes[: len(truth)], codes[len(truth) :], classes, ends)
+
+
+def judge(y_true: Any, y_proba: Any, labels: Any, sample_weight: Any, owner: str) -> Judged:
+    """Probabilities and true labels of all positions; raise unless they fit each other."""
+    columns = label_array(labels)
+    if isinstance(y_proba, np.ndarray) and y_proba.ndim == 2:  # single labels are sequences of one position
+        flat, sizes = label_array(y_true), np.ones(len(y_proba), np.int64)
+        lengths = np.ones(len(flat), np.int64)
+        tables = [y_proba]
+    else:
+        flat, lengths = joined_labels(y_true, owner, "y_true")
+        tables = [np.asarray(table, np.float64) for table in y_proba]
+        sizes = np.array([len(table) for table in tables], np.int64)
+    for i, table in enumerate(tables):
+        if table.ndim != 2 or table.shape[1] != len(columns):
+            raise InputError(
+                f"{owner}: y_proba {i} has shape {table.shape}; it needs {len(columns)} columns, as labels"
+            )
+    if not np.array_equal(lengths, sizes):
+        raise InputError(f"{owner}: y_true and y_proba have different lengths; give probabilities of every label")
+    if not len(flat):
+        raise InputError(f"{owner}: y_true has no labels; give at least one")
+    ends = offsets(lengths)
+    truth = encode(flat, columns, "wrong", example_of(ends, owner))
+    return Judged(np.vstack(tables), truth, np.repeat(sequence_weights(sample_weight, len(lengths)), lengths))
 
 
 def parsed(compared: Compared, scheme: str) -> tuple[np.ndarray, np.ndarray, list[str]]:

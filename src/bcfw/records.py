@@ -230,6 +230,30 @@ class Exponents(NamedTuple):
     starting: bool
 
 
+class Expectations(NamedTuple):
+    """Sums over all outputs of every block, weighted by ``P(y) = exp(sharpness s(y)) / Z``.
+
+    Attributes
+    ----------
+    offsets : (n + 1,) where the parts of a block would begin in one vector of all blocks: their numbers
+    first : (n,) where they are written in ``parts``; all 0 if only the sums are of interest
+    parts : output, ``sum_y P(y) z(y)``
+    truth : (n,) output, the score ``s(y_i)`` of the truth
+    log_partition : (n,) output, ``log Z``
+    mean : (n,) output, ``sum_y P(y) s(y)``
+    theta, scaled : scratch for the block with the most parts
+    """
+
+    offsets: np.ndarray
+    first: np.ndarray
+    parts: np.ndarray
+    truth: np.ndarray
+    log_partition: np.ndarray
+    mean: np.ndarray
+    theta: np.ndarray
+    scaled: np.ndarray
+
+
 class Group(NamedTuple):
     """Several blocks that step at once, with step sizes by an estimate M of how much they get in each other's way.
 

@@ -83,6 +83,7 @@ class BaseSVM(BaseEstimator):
             self.n_iter_ = max(1, math.ceil(self.result_.n_passes))
             self.lam_ = self.result_.lam
             self._set_weights(self.result_)
+            self._complete(task)
         except BaseException:  # an earlier fit stays as it was
             self.__dict__ = before
             raise
@@ -100,6 +101,9 @@ class BaseSVM(BaseEstimator):
         """Set ``coef_`` and its like."""
         raise NotImplementedError
 
+    def _complete(self, task: Task) -> None:
+        """Set what else a fit finds, once the weights are known."""
+
     def _warm_key(self, task: Task) -> Any:
         """What must be equal for one fit's dual state to be feasible in the next."""
         raise NotImplementedError
@@ -110,13 +114,16 @@ class BaseSVM(BaseEstimator):
             return self.lam
         return 1.0 / (float(Positive(None, or_none=True).check("", "C", self.C)) * total)
 
-    def _train(self, task: Task, warm_start: Result | None) -> Result:
+    def _train(self, task: Task, warm_start: Result | None, lam: float | None = None) -> Result:
+        """Train with the options at hand, and with ``lam`` where it is given."""
         weight = task.sample_weight
+        if lam is None:
+            lam = self._regularisation(float(len(task.y) if weight is None else weight.sum()))
         return train(
             task.model,
             task.X,
             task.y,
-            lam=self._regularisation(float(len(task.y) if weight is None else weight.sum())),
+            lam=lam,
             solver=self.solver,
             tol=self.tol,
             max_passes=self.max_passes,

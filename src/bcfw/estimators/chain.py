@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError
 from bcfw.estimators.base import LabelSVM, Task
+from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
 from bcfw.inputs.classes import encode, example_of, find_classes, flatten
 from bcfw.inputs.labels import cost_matrix
 from bcfw.inputs.matrices import require_finite, sequence_matrix, stacked_matrix
@@ -25,7 +27,7 @@ from bcfw.solvers import Solver
 SCORING = Choice("label", "sequence")
 
 
-class ChainSVM(LabelSVM):
+class ChainSVM(ProbabilitySVM, LabelSVM):
     """Sequence labelling by a linear-chain structural SVM, trained to a certified duality gap.
 
     The score of labels y for a sequence x (T, F) is ``sum_t x_t'U[:, y_t] + b[y_t] + sum_t transitions[y_{t-1}, y_t] +
@@ -62,6 +64,8 @@ class ChainSVM(LabelSVM):
         suits cross-validation with rare labels.
     scoring : "label" or "sequence"
         What :meth:`score` counts: positions or whole sequences predicted right.
+    probability, probability_folds
+        See :class:`bcfw.MulticlassSVM`.
 
     Attributes
     ----------
@@ -76,6 +80,8 @@ class ChainSVM(LabelSVM):
         Weights of the first and last label; zero without ``end_bias``.
     duality_gap_, n_iter_, lam_, result_
         Certified bound on the suboptimality, passes (at least 1), regularisation used, all else about the run.
+    temperature_ : float
+        What scores are divided by to become probabilities; only with ``probability=True``.
     n_features_in_, feature_names_in_
         Number of features, and their names if the sequences were data frames.
 
@@ -115,6 +121,8 @@ class ChainSVM(LabelSVM):
         verbose: int = 0,
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
+        probability: bool = False,
+        probability_folds: int = 5,
     ) -> None:
         self._keep(locals())
 
@@ -148,6 +156,17 @@ class ChainSVM(LabelSVM):
             unary = x @ self.coef_.T + self.intercept_
             marginals.append(chain_max_marginals(unary, self.transitions_, self.first_, self.last_))
         return marginals
+
+    @available_if(offers_probabilities)
+    def predict_proba(self, X: Any) -> list[np.ndarray]:
+        """Probabilities ``P(y_t = classes_[k] | x)``, a (T_i, K) array per sequence; needs ``probability=True``.
+
+        These are the marginals of ``P(y | x) = exp(score(x, y) / temperature_) / Z`` over the labels y of the whole
+        sequence, where the temperature is that of the largest likelihood of held-out sequences. The likeliest label of
+        a position need not be the predicted one, which belongs to the best labels of the whole sequence.
+        """
+        self._require_temperature()
+        return [one.positions for one in self._probabilities(self._seen(self._sequences(X)))]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Fraction of positions, or with ``scoring="sequence"`` of sequences, predicted right.

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bcfw.errors import InputError
 from bcfw.estimators.base import LabelSVM, Task, weighted_mean
+from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
 from bcfw.estimators.repeats import merge_repeats
 from bcfw.inputs.classes import encode, find_classes, label_array
 from bcfw.inputs.matrices import require_finite, require_numbers
@@ -25,7 +27,7 @@ from bcfw.solvers import Solver
 INPUT: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
-class MulticlassSVM(ClassifierMixin, LabelSVM):
+class MulticlassSVM(ClassifierMixin, ProbabilitySVM, LabelSVM):
     """Multiclass SVM (Crammer and Singer's, with any cost matrix), trained to a certified duality gap.
 
     Minimises ``P = lam/2 |W|^2 + (1/S) sum_i s_i max_k [cost[y_i, k] - x_i'W_{y_i} + x_i'W_k]`` over W (K, F), where
@@ -50,6 +52,11 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
     unseen : "error" or "wrong"
         What :meth:`score` makes of a label that was not in the training data: an error, or a wrong prediction, which
         suits cross-validation with rare labels.
+    probability : bool
+        Whether to fit ``temperature_``, which :meth:`predict_proba` needs; this trains once more for every fold.
+    probability_folds : int
+        Folds for it, at least 2, of which there are never more than examples. The weights are trained on all others at
+        the same lam, with the same limits and callbacks; :meth:`predict` does not depend on them.
 
     Attributes
     ----------
@@ -68,6 +75,8 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
     result_ : bcfw.Result
         All else about the run. Without ``warm_start``, equal examples are merged into one with the sum of their weights
         before training.
+    temperature_ : float
+        What scores are divided by to become probabilities; only with ``probability=True``.
     n_features_in_, feature_names_in_
         Number of features, and their names if X had them.
 
@@ -103,6 +112,8 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
         verbose: int = 0,
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
+        probability: bool = False,
+        probability_folds: int = 5,
     ) -> None:
         self._keep(locals())
 
@@ -127,6 +138,17 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
         codes = self._codes(X)
         return self.classes_[codes]
 
+    @available_if(offers_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, (n, K) in the order of ``classes_``; needs ``probability=True``.
+
+        ``P(k | x) = exp((x'coef_[k] + intercept_[k]) / temperature_) / Z``, where the temperature is that of the
+        largest likelihood of held-out labels. Scores of an SVM made into probabilities by one number; the class with
+        the largest is the predicted one.
+        """
+        self._require_temperature()
+        return self._probabilities(self._with_constant(self._inputs(X))).labels  # type: ignore[no-any-return]
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy: the weighted fraction of labels predicted right.
 
@@ -139,12 +161,15 @@ class MulticlassSVM(ClassifierMixin, LabelSVM):
         correct = encode(truth, self.classes_, self.unseen, self._example) == predicted
         return weighted_mean(correct, sample_weight, len(correct))
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _inputs(self, X: Any) -> Any:
         check_is_fitted(self)
         require_numbers(X, self._name)
         X = validate_data(self, X, reset=False, ensure_all_finite=False, **INPUT)
         require_finite(X, self._name)
-        return X @ self.coef_.T + self.intercept_
+        return X
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return self._inputs(X) @ self.coef_.T + self.intercept_
 
     def _codes(self, X: Any) -> np.ndarray:
         """(n,) index of the best class; two classes are decided by the sign that users see."""

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from bcfw.estimators.base import LinearSVM, Task
+from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
 from bcfw.estimators.repeats import merge_repeats
 from bcfw.inputs.classes import require_two_classes
 from bcfw.inputs.labels import binary_labels
@@ -29,7 +31,7 @@ from bcfw.solvers import Solver
 INPUT: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
-class MultilabelSVM(ClassifierMixin, LinearSVM):
+class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
     """Multilabel SVM, of independent labels or with a tree over them, trained to a certified duality gap.
 
     The score of labels y (L,), each 0 or 1, is ``sum_l y_l (x'W_l + b_l) + sum_e V[e, y_a, y_b]`` over the edges
@@ -56,6 +58,8 @@ class MultilabelSVM(ClassifierMixin, LinearSVM):
     intercept_scaling : float
         The constant feature's value. The intercept is regularised like every weight; the larger this value, the
         less, but the more passes training needs.
+    probability, probability_folds
+        See :class:`bcfw.MulticlassSVM`.
 
     Attributes
     ----------
@@ -78,6 +82,8 @@ class MultilabelSVM(ClassifierMixin, LinearSVM):
     result_ : bcfw.Result
         All else about the run. Without ``warm_start``, equal examples are merged into one with the sum of their weights
         before training.
+    temperature_ : float
+        What scores are divided by to become probabilities; only with ``probability=True``.
     n_features_in_, feature_names_in_
         Number of features, and their names if X had them.
 
@@ -115,6 +121,8 @@ class MultilabelSVM(ClassifierMixin, LinearSVM):
         verbose: int = 0,
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
+        probability: bool = False,
+        probability_folds: int = 5,
     ) -> None:
         self._keep(locals())
 
@@ -142,6 +150,22 @@ class MultilabelSVM(ClassifierMixin, LinearSVM):
             return self.result_.predict(self._with_constant(self._inputs(X)))
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    @available_if(offers_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities ``P(y_l = 1 | x)`` of the labels, (n, L); needs ``probability=True``.
+
+        These are the marginals of ``P(y | x) = exp(score(x, y) / temperature_) / Z``, where the temperature is that of
+        the largest likelihood of held-out labels. If y held one class per example: (n, K) probabilities of the classes,
+        those of the labels divided by their sum, or for two classes (1 - p, p).
+        """
+        self._require_temperature()
+        labels = self._probabilities(self._with_constant(self._inputs(X))).labels
+        if self._is_indicator:
+            return labels  # type: ignore[no-any-return]
+        if len(self.classes_) == 2:
+            return np.hstack([1.0 - labels, labels])
+        return labels / labels.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Fraction of examples whose labels are all predicted right."""

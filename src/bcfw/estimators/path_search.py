@@ -94,6 +94,8 @@ class PathSearch(BaseSVM):
 
     C = None
     warm_start = False
+    probability = False
+    probability_folds = 5
 
     _single: type[BaseSVM]
     _scoring: Any

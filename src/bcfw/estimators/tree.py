@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.estimators.nodes import NodeSVM
+from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
 from bcfw.models import Tree
 from bcfw.options import Flag
 from bcfw.run import Callback
 from bcfw.solvers import Solver
 
 
-class TreeSVM(NodeSVM):
+class TreeSVM(ProbabilitySVM, NodeSVM):
     """Labels on the nodes of trees and forests by a structural SVM with an exact oracle.
 
     The score of labels y for a tree is
@@ -38,6 +40,8 @@ class TreeSVM(NodeSVM):
         Whether ``edge_coef[g, a, b] = edge_coef[g, b, a]``, so that an edge's nodes may change places.
     cost, class_weight, normalize, fit_intercept, intercept_scaling, unseen
         See :class:`bcfw.GraphSVM`.
+    probability, probability_folds
+        See :class:`bcfw.MulticlassSVM`.
 
     Attributes
     ----------
@@ -49,6 +53,8 @@ class TreeSVM(NodeSVM):
         Weights of the edge features for each pair of classes.
     duality_gap_, n_iter_, lam_, result_
         Certified bound on the suboptimality, passes (at least 1), regularisation used, all else about the run.
+    temperature_ : float
+        What scores are divided by to become probabilities; only with ``probability=True``.
     n_features_in_ : int
         Number of node features.
 
@@ -86,6 +92,8 @@ class TreeSVM(NodeSVM):
         verbose: int = 0,
         warm_start: bool = False,
         callbacks: Sequence[Callback] = (),
+        probability: bool = False,
+        probability_folds: int = 5,
     ) -> None:
         self._keep(locals())
 
@@ -96,6 +104,16 @@ class TreeSVM(NodeSVM):
         """
         check_is_fitted(self)
         return self.result_.model.max_marginals(self.result_.w, self._graphs(X))  # type: ignore[no-any-return]
+
+    @available_if(offers_probabilities)
+    def predict_proba(self, X: Any) -> list[np.ndarray]:
+        """Probabilities ``P(y_p = classes_[k] | x)``, a (V, K) array per tree; needs ``probability=True``.
+
+        These are the marginals of ``P(y | x) = exp(score(x, y) / temperature_) / Z`` over the labels y of the whole
+        tree, where the temperature is that of the largest likelihood of held-out trees (of their labelled nodes).
+        """
+        self._require_temperature()
+        return [one.nodes for one in self._probabilities(self._graphs(X))]
 
     def _read_options(self) -> None:
         super()._read_options()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from bcfw.models.kernels import chain as chain_kernels
 from bcfw.models.kernels.chain import ChainAverage, ChainData, ChainWork
 from bcfw.models.kernels.chain_marginals import CHAIN_MARGINAL_KERNELS
 from bcfw.models.kernels.labelings import LABELING_KERNELS, LABELING_VALUE_KERNELS
+from bcfw.models.probabilities import SumProduct
 from bcfw.options import Flag
 from bcfw.passes.contract import kernel_set
 
@@ -43,7 +45,22 @@ class ChainExamples(NamedTuple):
     labels: np.ndarray | None
 
 
-class Chain(FeatureRows, KernelModel):
+class ChainProbabilities(NamedTuple):
+    """The distribution ``P(y) = exp(s(y)) / Z`` over the labels of one sequence with scores s.
+
+    Attributes
+    ----------
+    log_partition : log Z
+    positions : (T, K) probabilities ``P(y_t = k)``
+    transitions : (K, K) expected numbers of the transitions, over all positions
+    """
+
+    log_partition: float
+    positions: np.ndarray
+    transitions: np.ndarray
+
+
+class Chain(SumProduct, FeatureRows, KernelModel):
     """Sequence labelling: each of T positions gets one of K labels; neighbours interact.
 
     ``<w, phi(x, y)> = sum_t x_t'U[:, y_t] + sum_t trans[y_{t-1}, y_t] + first[y_0] + last[y_{T-1}]``, with
@@ -230,6 +247,20 @@ class Chain(FeatureRows, KernelModel):
         before = (row - np.diff(data.y_off)[owner])[~is_unary]
         transitions[owner[~is_unary], before, label[~is_unary]] = mass[~is_unary]
         return unary, transitions
+
+    def probabilities(self, w: np.ndarray, X: Any, *, temperature: float = 1.0) -> list[ChainProbabilities]:
+        """Probabilities of labels and transitions under ``P(y) = exp(<w, phi(x, y)> / temperature) / Z``.
+
+        By the forward-backward algorithm, in O(T K^2) for a sequence of length T.
+        """
+        data = self.pack(X)
+        sums = self._expectations(w, data, temperature)
+        K, found = data.n_labels, []
+        for total, (begin, end) in zip(sums.log_partition, itertools.pairwise(sums.offsets), strict=True):
+            positions, transitions = np.split(sums.parts[begin:end].reshape(-1, K), [-K])
+            positions /= positions.sum(axis=1, keepdims=True)  # rounding, where scores are in the millions
+            found.append(ChainProbabilities(float(total), positions, transitions))
+        return found
 
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y), (dim,)."""

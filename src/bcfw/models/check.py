@@ -63,7 +63,8 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
     """Check a model's methods against each other on a few examples.
 
     For random weights w, the output of ``oracle(w, x, y_true)`` must have the largest
-    ``loss(y_true, y) + <w, features(x, y)>`` among all outputs that could be found: the oracle's outputs for other
+    ``loss(y_true, y) + <w, features(x, y)>`` (with slack rescaling, the loss times one plus the difference to the
+    truth's score) among all outputs that could be found: the oracle's outputs for other
     weights, and integer labelings with one entry changed, if some weights make the oracle return them. If the oracle is
     a heuristic, none may have more than ``upper_bound(w, x, y_true)`` instead. Losses must be >= 0 and zero on the
     truth, features finite and of one size.
@@ -322,8 +323,11 @@ class _Example:
                 return
 
     def value(self, w: np.ndarray, y: Any, y_true: Any) -> float:
-        loss = 0.0 if y_true is None else self.loss(y)
-        return loss + float(self.features(y) @ w)
+        """What the oracle has to maximise; with slack rescaling relative to the truth."""
+        score, loss = float(self.features(y) @ w), 0.0 if y_true is None else self.loss(y)
+        if y_true is None or not self.model._rescales_slack:
+            return loss + score
+        return loss * (1.0 + score - float(self.features(y_true) @ w))
 
     def not_maximal(self, answers: list[Any], outputs: list[Any], y_true: Any) -> Iterator[tuple[str, str]]:
         """The first weights for which an answer is beaten by another output.

@@ -22,7 +22,7 @@ from bcfw.models.kernels import feature_space
 from bcfw.models.kernels.feature_space import FeatureWork, features_pass, outputs_pass, truth_losses_pass
 from bcfw.models.kernels.labelings import keep_labeling, same_labeling
 from bcfw.models.labelings import IntegerLabelings
-from bcfw.models.model import Model
+from bcfw.models.model import Model, refuse_slack
 from bcfw.models.python_form import content_hash
 from bcfw.models.trial import chunks, require_zero_losses, run_kernels, try_at, try_examples
 from bcfw.models.user_form import UserForm
@@ -79,6 +79,7 @@ class CompiledModel(Model):
         more = {"Work": FeatureWork, "keep_labeling": keep_labeling, "same_labeling": same_labeling, **own}
         cls._kernels = kernel_set(feature_space, {**more, "EXACT": cls.exact_oracle}, allocates=True)
         super().__init_subclass__(**kwargs)
+        refuse_slack(cls)
 
     def pack(self, X: Any, y: Any = None) -> Any:
         """All examples as the record ``Data``, which the kernels read."""

@@ -13,7 +13,7 @@ from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.form import Form
 from bcfw.models.hooks import bound_copy
 from bcfw.models.labelings import IntegerLabelings
-from bcfw.models.model import Model
+from bcfw.models.model import Model, refuse_slack
 from bcfw.models.python_form import content_hash
 from bcfw.models.user_form import UserForm
 
@@ -44,6 +44,7 @@ class KernelModel(IntegerLabelings, Model):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        refuse_slack(cls)
         kernels: KernelSet | None = getattr(cls, "kernels", None)  # a base in between may have none yet
         if kernels is not None and kernels.bindings.get("EXACT", True) != cls.exact_oracle:
             cls.kernels = kernels.rebound(EXACT=cls.exact_oracle)
@@ -126,7 +127,9 @@ class KernelForm(UserForm):
 
     def __init__(self, model: KernelModel) -> None:
         super().__init__(model, model.kernels)
-        self.in_part_space = type(model).in_part_space
+        self.in_part_space = (
+            type(model).in_part_space and not model._rescales_slack
+        )  # corners would change with the costs
 
     @property
     def offers(self) -> frozenset[str]:

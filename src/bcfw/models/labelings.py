@@ -69,11 +69,17 @@ class IntegerLabelings:
             raise InputError(f"{self._owner}: the saved state belongs to other data (other sizes)")
         return tuple(np.array(array) for array in arrays)
 
+    def _decoding(self, loss_weight: float) -> KernelSet:
+        """The kernels that find outputs; plain ones if the loss has no weight."""
+        return self.kernels
+
     def decoded(self, w: np.ndarray, data: Any, loss_weight: float) -> np.ndarray:
         """Flat labelings ``argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>`` of all packed examples."""
         labelings = self.make_labelings(data)
         weights = weight_vector(w, self.dim, self._owner)
-        self.kernels.entry(decode_pass)(tuple(data), tuple(self.make_work(data)), weights, loss_weight, labelings)
+        self._decoding(loss_weight).entry(decode_pass)(
+            tuple(data), tuple(self.make_work(data)), weights, loss_weight, labelings
+        )
         return labelings
 
     def output(self, data: Any, labelings: np.ndarray) -> Any:

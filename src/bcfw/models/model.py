@@ -67,6 +67,10 @@ class Model:
     #: an estimate, and a result counts as certified only if ``upper_bound`` closes the gap.
     exact_oracle: ClassVar[bool] = True
 
+    #: Whether training rescales the slack instead of the margin. The oracle with ``y_true`` then has to return
+    #: ``argmax_y loss(y_true, y) (1 + <w, features(x, y) - features(x, y_true)>)``; plain decoding stays as it is.
+    slack_rescaling: ClassVar[bool] = False
+
     #: Marks an unlabelled entry of y; None if the model has none.
     _unlabelled: ClassVar[int | None] = None
 
@@ -76,8 +80,11 @@ class Model:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         Flag(True).check(cls.__name__, "exact_oracle", cls.exact_oracle)
+        Flag(False).check(cls.__name__, "slack_rescaling", cls.slack_rescaling)
         if cls._kernels.bindings.get("EXACT", True) != cls.exact_oracle:
             cls._kernels = cls._kernels.rebound(EXACT=cls.exact_oracle)
+        if cls._kernels.bindings.get("SLACK", False) != cls.slack_rescaling:
+            cls._kernels = cls._kernels.rebound(SLACK=cls.slack_rescaling)
 
     def __repr__(self) -> str:
         return as_call(type(self).__name__, {**given_options(self), **known_sizes(self)})
@@ -114,7 +121,8 @@ class Model:
     def upper_bound(self, w: np.ndarray, x: Any, y_true: Any) -> float:
         """Hook of models with ``exact_oracle = False``: at least ``max_y loss(y_true, y) + <w, features(x, y)>``.
 
-        A relaxation's value, for example; infinity, if nothing is known.
+        A relaxation's value, for example; infinity, if nothing is known. With ``slack_rescaling``: at least what the
+        oracle then maximises.
         """
         return np.inf
 
@@ -133,6 +141,10 @@ class Model:
         matter, such as a cache that its copies share. ``data`` is as in :meth:`oracle_operations`.
         """
         return content_hash(*vars(self).items(), data.X, data.y)
+
+    @property
+    def _rescales_slack(self) -> bool:
+        return type(self).slack_rescaling
 
     def _loss_of(self, x: Any, y_true: Any, y: Any) -> float:
         """The loss of an output of x; a built-in model whose loss depends on the input has its own."""
@@ -171,6 +183,16 @@ DEFAULTS |= {name: vars(Model)[name] for name in HOOKS}
 def missing_method(model: Model, name: str) -> ModelError:
     """The error for a class that lacks one of the methods that a user writes."""
     return ModelError(f"{type(model).__name__} needs a method {METHODS[name]}")
+
+
+def refuse_slack(cls: Any) -> None:
+    """Raise if a class whose kernels find outputs by sums over their parts asks for slack rescaling."""
+    if cls.slack_rescaling:
+        raise ModelError(
+            f"{cls.__name__}: slack_rescaling is for models with an oracle in Python (bcfw.Model); compiled ones add "
+            "up losses and scores of parts, but loss(y) (1 - <w, psi(y)>) is a product, which has no parts "
+            "(bcfw.models.Multiclass, whose outputs can be tried one by one, has the option rescale='slack')"
+        )
 
 
 def require_methods(model: Model) -> None:

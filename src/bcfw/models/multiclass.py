@@ -3,27 +3,62 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bcfw.errors import InputError
+from bcfw.errors import InputError, OptionError
 from bcfw.inputs.examples import check_same_length
 from bcfw.inputs.labels import counted_labels, given_cost, integer_labels, label_count, packed_cost
 from bcfw.inputs.matrices import feature_matrix, feature_row
 from bcfw.inputs.rows import Rows, matrix_rows, row_sqnorms
+from bcfw.kernels import KernelSet
 from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import multiclass as multiclass_kernels
+from bcfw.models.kernels import multiclass_slack as slack_kernels
 from bcfw.models.kernels.block_solves import BLOCK_SOLVE_KERNELS
 from bcfw.models.kernels.marginals import MARGINAL_KERNELS
 from bcfw.models.kernels.multiclass import MulticlassData, MulticlassWork
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
 from bcfw.models.part_vectors import part_scratch
+from bcfw.models.probabilities import SumProduct
+from bcfw.options import Choice
 from bcfw.passes.contract import kernel_set
 
+#: How the loss of a label enters its constraint: as the margin it must keep, or as a factor of what it violates.
+RESCALE = Choice("margin", "slack")
 
-class Multiclass(FeatureRows, KernelModel):
+#: The kernels of training; those of margin rescaling also decode.
+RECORDS = {"Data": MulticlassData, "Work": MulticlassWork}
+BY_PART = {**PART_VECTOR_KERNELS, **SCORES_BY_PART}
+KERNELS = {
+    "margin": kernel_set(multiclass_kernels, RECORDS, shared={**BY_PART, **BLOCK_SOLVE_KERNELS, **MARGINAL_KERNELS}),
+    "slack": kernel_set(slack_kernels, RECORDS, shared=BY_PART),
+}
+
+
+class KernelsByRescaling:
+    """Descriptor: the kernels of a model by its option ``rescale``; of the class itself those of margin rescaling."""
+
+    def __get__(self, model: Multiclass | None, owner: Any = None) -> KernelSet:
+        return KERNELS["margin" if model is None else model.rescale]
+
+
+class LabelProbabilities(NamedTuple):
+    """The distributions ``P(k) = exp(s(k)) / Z`` over the labels of n examples with scores s.
+
+    Attributes
+    ----------
+    log_partition : (n,) log Z
+    labels : (n, K) probabilities of the labels
+    """
+
+    log_partition: np.ndarray
+    labels: np.ndarray
+
+
+class Multiclass(SumProduct, FeatureRows, KernelModel):
     """One of K labels per example: ``<w, phi(x, y)> = x'W[:, y]`` with W (F, K) in C order.
 
     Parameters
@@ -32,6 +67,10 @@ class Multiclass(FeatureRows, KernelModel):
         K; None takes it from the training labels. (Above 10,000 it must be given if less than one label in 100 occurs.)
     cost : (K, K) array or None
         ``cost[true, predicted] >= 0``, zero diagonal; None is the 0/1 loss.
+    rescale : "margin" or "slack"
+        What training minimises the mean of: ``max_k cost[y, k] - x'(W_y - W_k)``, where an expensive label must be
+        far behind the truth; or ``max_k cost[y, k] (1 - x'(W_y - W_k))``, where every label must be behind by 1, and
+        one that is not counts by its cost. Without a cost matrix they are the same.
 
     Examples
     --------
@@ -42,18 +81,26 @@ class Multiclass(FeatureRows, KernelModel):
     array([0, 1, 2])
     """
 
-    kernels = kernel_set(
-        multiclass_kernels,
-        {"Data": MulticlassData, "Work": MulticlassWork},
-        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART, **BLOCK_SOLVE_KERNELS, **MARGINAL_KERNELS},
-    )
+    kernels: Any = KernelsByRescaling()
     in_part_space = True
-    solves_blocks = True
+    rescale: str = "margin"
 
-    def __init__(self, n_labels: int | None = None, cost: Any = None) -> None:
+    def __init__(self, n_labels: int | None = None, cost: Any = None, rescale: str = "margin") -> None:
         self.n_labels = label_count(n_labels, "Multiclass")
         self.cost = cost
+        self.rescale = str(RESCALE.check("Multiclass", "rescale", rescale))
+        if self._rescales_slack and not type(self).exact_oracle:
+            raise OptionError("Multiclass: rescale='slack' needs exact_oracle = True, which its oracle is")
         self.n_features: int | None = None
+
+    @property
+    def solves_blocks(self) -> bool:
+        """Corners that are labels have a closed form."""
+        return not self._rescales_slack
+
+    @property
+    def _rescales_slack(self) -> bool:
+        return self.rescale == "slack"
 
     def _read(self, X: Any, y: Any = None) -> tuple[Rows, np.ndarray]:
         """Features and labels (zeros without y)."""
@@ -94,6 +141,13 @@ class Multiclass(FeatureRows, KernelModel):
     def with_values(self, data: MulticlassData, values: np.ndarray) -> MulticlassData:
         return data._replace(values=values, sqnorms=row_sqnorms(data.indptr, values))
 
+    def _decoding(self, loss_weight: float) -> KernelSet:
+        """Rescaled slacks know the truth: labels without one are found by their scores."""
+        return self._sum_product() if loss_weight == 0.0 else self.kernels  # type: ignore[no-any-return]
+
+    def _sum_product(self) -> KernelSet:
+        return KERNELS["margin"] if self._rescales_slack else self.kernels  # type: ignore[no-any-return]
+
     def oracle_operations(self, data: MulticlassData) -> float:
         """Scores of all labels."""
         return float(data.n_labels * len(data.values))
@@ -111,8 +165,14 @@ class Multiclass(FeatureRows, KernelModel):
         return (average,)
 
     def marginals(self, data: MulticlassData, mu: tuple[Any, ...]) -> np.ndarray:
-        """(n, K) averaged labels."""
+        """(n, K) averaged labels; with slack rescaling, times their costs, and the rest of one at the truth."""
         return mu[0].reshape(-1, data.n_labels)
+
+    def probabilities(self, w: np.ndarray, X: Any, *, temperature: float = 1.0) -> LabelProbabilities:
+        """Probabilities of the labels under ``P(k) = exp(x'W[:, k] / temperature) / Z``."""
+        data = self.pack(X)
+        sums = self._expectations(w, data, temperature)
+        return LabelProbabilities(sums.log_partition, sums.parts.reshape(-1, data.n_labels))
 
     def output(self, data: MulticlassData, labelings: np.ndarray) -> np.ndarray:
         """Labels as one int array."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,11 +22,27 @@ from bcfw.models.kernels.multilabel import MultilabelData, MultilabelWork
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
 from bcfw.models.label_tree import check_forest, chow_liu_tree, orient, read_tree
 from bcfw.models.part_vectors import part_scratch
+from bcfw.models.probabilities import SumProduct
 from bcfw.options import Flag
 from bcfw.passes.contract import kernel_set
 
 
-class Multilabel(FeatureRows, KernelModel):
+class MultilabelProbabilities(NamedTuple):
+    """The distributions ``P(y) = exp(s(y)) / Z`` over the labels of n examples with scores s.
+
+    Attributes
+    ----------
+    log_partition : (n,) log Z
+    labels : (n, L) probabilities that a label is on
+    edges : (n, E, 2, 2) probabilities of the joint states of the edges
+    """
+
+    log_partition: np.ndarray
+    labels: np.ndarray
+    edges: np.ndarray
+
+
+class Multilabel(SumProduct, FeatureRows, KernelModel):
     """L labels per example, each on (1) or off (0), which a tree may couple; Hamming loss.
 
     ``<w, phi(x, y)> = sum_l y_l x'U[:, l] + sum_e V[e, y_a, y_b]`` for edges ``e = (a, b)``, with
@@ -160,6 +176,12 @@ class Multilabel(FeatureRows, KernelModel):
         L, E = data.n_labels, len(data.edges)
         average = mu[0].reshape(-1, L + 4 * E)
         return average[:, :L], average[:, L:].reshape(len(average), E, 2, 2)
+
+    def probabilities(self, w: np.ndarray, X: Any, *, temperature: float = 1.0) -> MultilabelProbabilities:
+        """Probabilities of labels and edges under ``P(y) = exp(<w, phi(x, y)> / temperature) / Z``, by sum-product."""
+        data = self.pack(X)
+        sums = self._expectations(w, data, temperature)
+        return MultilabelProbabilities(sums.log_partition, *self.marginals(data, (sums.parts,)))
 
     def output(self, data: MultilabelData, labelings: np.ndarray) -> np.ndarray:
         """Labels as one (n, L) int array."""

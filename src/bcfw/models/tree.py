@@ -13,8 +13,9 @@ from bcfw.models.kernels import tree as tree_kernels
 from bcfw.models.kernels.label_graph import LABEL_GRAPH_KERNELS, LabelGraphData
 from bcfw.models.kernels.marginals import MARGINAL_KERNELS
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
-from bcfw.models.kernels.tree import marginals_pass, max_marginals_pass
+from bcfw.models.kernels.tree import max_marginals_pass
 from bcfw.models.label_graph import PairWeights
+from bcfw.models.probabilities import SumProduct
 from bcfw.options import Flag
 from bcfw.passes.contract import kernel_set
 
@@ -35,7 +36,7 @@ class Probabilities(NamedTuple):
     edges: np.ndarray
 
 
-class Tree(PairWeights):
+class Tree(SumProduct, PairWeights):
     """Each node of a tree gets one of K labels; every pair of labels of two neighbours has weights of its own.
 
     An input is ``x = (node_features (V, F), edges (E, 2), edge_features (E, G))``, features dense or sparse and of any
@@ -81,9 +82,7 @@ class Tree(PairWeights):
     """
 
     kernels = kernel_set(
-        tree_kernels,
-        LABEL_GRAPH_KERNELS,
-        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART, **MARGINAL_KERNELS},
+        tree_kernels, LABEL_GRAPH_KERNELS, shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART, **MARGINAL_KERNELS}
     )
 
     def __init__(
@@ -122,21 +121,20 @@ class Tree(PairWeights):
         self.kernels.entry(max_marginals_pass)(tuple(data), tuple(work), self._checked_weights(w, data), out)
         return [out[a:b] for a, b in itertools.pairwise(data.y_off)]
 
-    def probabilities(self, w: np.ndarray, X: Any, y: Any = None) -> list[Probabilities]:
-        """Probabilities of labels and of pairs of labels under ``P(y) = exp(s(y)) / Z``, by sum-product.
+    def probabilities(self, w: np.ndarray, X: Any, y: Any = None, *, temperature: float = 1.0) -> list[Probabilities]:
+        """Probabilities of labels and of pairs of labels under ``P(y) = exp(s(y) / temperature) / Z``, by sum-product.
 
         The score s of a labeling is ``<w, features(x, y)>``; with the truths y the loss is added to it, as in
-        training. An SVM does not learn probabilities: how peaked they are depends on the scale of w.
+        training. An SVM does not learn probabilities: how peaked they are depends on the scale of w, and on the
+        temperature, which :class:`bcfw.TreeSVM` can fit.
         """
         data = self.pack(X, y)
-        weights = self._checked_weights(w, data)
-        log_partition, parts = np.zeros(len(data.y_off) - 1), np.zeros(int(data.part_off[-1]))
-        work = tuple(self.make_work(data))
-        self.kernels.entry(marginals_pass)(tuple(data), work, weights, float(y is not None), log_partition, parts)
+        sums = self._expectations(self._checked_weights(w, data), data, temperature, float(y is not None))
         K, pairs = data.n_labels, self._pairs()
         found = []
         for i, (begin, end) in enumerate(itertools.pairwise(data.part_off)):
             middle = begin + K * (data.y_off[i + 1] - data.y_off[i])
-            edges = parts[middle:end].reshape(-1, data.n_pairs)[:, pairs]
-            found.append(Probabilities(float(log_partition[i]), parts[begin:middle].reshape(-1, K), edges))
+            edges = sums.parts[middle:end].reshape(-1, data.n_pairs)[:, pairs]
+            nodes = sums.parts[begin:middle].reshape(-1, K)
+            found.append(Probabilities(float(sums.log_partition[i]), nodes, edges))
         return found

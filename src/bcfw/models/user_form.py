@@ -20,11 +20,21 @@ class UserForm(Form):
         self.model = model
         self.dim = checked_dim(model)
         self.kernels = model._kernels if kernels is None else kernels
-        if model.exact_oracle != self.kernels.bindings.get("EXACT", True):
-            raise ModelError(
-                f"{self.name}: exact_oracle is {model.exact_oracle!r} here but not in the body of the class, the only "
-                "place where it is read; set it there"
-            )
+        declared = {
+            "exact_oracle": self.kernels.bindings.get("EXACT", True),
+            "slack_rescaling": type(model).slack_rescaling,
+        }
+        for attribute, value in declared.items():
+            if getattr(model, attribute) != value:
+                raise ModelError(
+                    f"{self.name}: {attribute} is {getattr(model, attribute)!r} here but not in the body of the class, "
+                    "the only place where it is read; set it there"
+                )
+
+    @property
+    def name(self) -> str:
+        """States of one rescaling mean nothing in the other: they belong to models of different names."""
+        return super().name + (" with slack rescaling" if self.model._rescales_slack else "")
 
     @property
     def offers(self) -> frozenset[str]:

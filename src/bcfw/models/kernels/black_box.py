@@ -2,6 +2,9 @@
 
 Here ``B_i = I`` and ``z(y) = phi(x_i, y)``. Theta is then ``(w, 1)`` on the pair (features, loss), so a block's average
 is a vector and an averaged loss.
+
+With slack rescaling (the model's ``slack_rescaling``) ``z(y) = phi(x_i, y_i) + L_i(y) (phi(x_i, y) - phi(x_i, y_i))``:
+the difference to the truth is multiplied by the loss, and all else stays as it is.
 """
 
 from __future__ import annotations
@@ -16,6 +19,9 @@ from bcfw.errors import OracleError
 from bcfw.models.failures import described, place
 from bcfw.models.hooks import hook
 from bcfw.passes.contract import kernel_set
+
+#: Whether the slack is rescaled; kernel sets of models that say so bind another value.
+SLACK = False
 
 #: A loss that is negative by at most this is zero.
 ROUNDING = 1e-9
@@ -94,6 +100,9 @@ def argmax(data, i, w, work):
     if not 0.0 <= now.loss < math.inf:
         raise OracleError(f"example {i}: loss(y_true, y) = {now.loss} on the oracle's output; it must be >= 0", i)
     now.z = read_features(model, data.vectors, x, y, i)
+    if SLACK:
+        truth = data.truths[i]
+        now.z = data.vectors.combine(truth, now.loss, data.vectors.combine(now.z, -1.0, truth))
     value = now.loss + data.vectors.between(now.z, data.truths[i], w)
     if not math.isfinite(value):
         raise not_finite(i)
@@ -106,7 +115,7 @@ def upper_bound(data, i, w, work):
         bound = float(hook(data.model, "upper_bound")(w.copy(), data.X[i], data.y[i]))
     except Exception as error:
         raise OracleError(f"example {i}: {type(error).__name__} in upper_bound: {error}{place(error)}", i) from error
-    return bound - data.vectors.products(data.truths[i], w)[0]
+    return bound if SLACK else bound - data.vectors.products(data.truths[i], w)[0]
 
 
 def truth_value(data, i, w, work):

@@ -47,15 +47,6 @@ def part_marginals(data, i, work, out):
     return total
 
 
-def marginals_pass(data_fields, work_fields, w, loss_weight, log_partition, out):
-    """Template: ``log Z`` (n,) and the averages of all parts, one graph after the other, at weights w."""
-    data = Data(*data_fields)
-    work = Work(*work_fields)
-    for i in range(log_partition.shape[0]):
-        scores(data, i, w, loss_weight, work)
-        log_partition[i] = part_marginals(data, i, work, out[data.part_off[i] : data.part_off[i + 1]])
-
-
 def max_marginals_pass(data_fields, work_fields, w, out):
     """Template: ``out[p, a]``, the score of the best labeling of p's graph among those with label a at p; (N, K)."""
     data = Data(*data_fields)
