@@ -12,6 +12,7 @@ from bcfw.kernels import KernelSet
 from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.form import Form
 from bcfw.models.hooks import bound_copy
+from bcfw.models.input_kernel import KernelInputs
 from bcfw.models.labelings import IntegerLabelings
 from bcfw.models.model import Model
 from bcfw.models.python_form import content_hash
@@ -133,7 +134,8 @@ class KernelForm(UserForm):
         rows = {"feature rows"} if isinstance(self.model, FeatureRows) else set()
         solves = {"block solves"} if self.model.solves_blocks and self.kernels.bindings.get("EXACT", True) else set()
         marginals = {"marginals"} if "expected_parts" in self.kernels.bindings else set()
-        return super().offers | rows | solves | marginals
+        inputs = {"input kernel"} if isinstance(self.model, KernelInputs) else set()
+        return super().offers | rows | solves | marginals | inputs
 
     make_work = _of_the_class("make_work")
     make_labelings = _of_the_class("make_labelings")

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import InputError
+from bcfw.input_kernels import TrainingKernel
 from bcfw.inputs.examples import check_same_length
 from bcfw.inputs.labels import counted_labels, given_cost, integer_labels, label_count, packed_cost
 from bcfw.inputs.matrices import feature_matrix, feature_row
 from bcfw.inputs.rows import Rows, matrix_rows, row_sqnorms
-from bcfw.models.feature_rows import FeatureRows
+from bcfw.models.input_kernel import KernelInputs
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import multiclass as multiclass_kernels
 from bcfw.models.kernels.block_solves import BLOCK_SOLVE_KERNELS
@@ -23,7 +24,7 @@ from bcfw.models.part_vectors import part_scratch
 from bcfw.passes.contract import kernel_set
 
 
-class Multiclass(FeatureRows, KernelModel):
+class Multiclass(KernelInputs, KernelModel):
     """One of K labels per example: ``<w, phi(x, y)> = x'W[:, y]`` with W (F, K) in C order.
 
     Parameters
@@ -93,6 +94,9 @@ class Multiclass(FeatureRows, KernelModel):
 
     def with_values(self, data: MulticlassData, values: np.ndarray) -> MulticlassData:
         return data._replace(values=values, sqnorms=row_sqnorms(data.indptr, values))
+
+    def with_products(self, data: MulticlassData, products: TrainingKernel) -> MulticlassData:
+        return data._replace(sqnorms=products.diagonal())
 
     def oracle_operations(self, data: MulticlassData) -> float:
         """Scores of all labels."""

@@ -115,7 +115,7 @@ class Tracer:
 
     def certificate(self, w: np.ndarray, hinge: HingeSums) -> Certificate:
         """Any weights with known hinge losses against the current dual point."""
-        return certificate(self.problem.lam, w, hinge, self.problem.dual_value())
+        return certificate(self.problem.regulariser(w), hinge, self.problem.dual_value())
 
     def shrink(self, lam: float, before: Solution) -> Certificate:
         """Go to a smaller lam with the weights of the solution before; their certificate there is known."""
