@@ -74,23 +74,48 @@ class InputKernel(NamedTuple):
     coef0: float = 0.0
     bias: float = 0.0
 
-    def values(self, A: Any, B: Any) -> np.ndarray:
-        """(N, M) kernel values of rows A (N, F) and B (M, F), dense or sparse."""
-        if callable(self.kind):
-            found = self._of_the_user(A, B)
+    def values(self, A: Any, B: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """(N, M) kernel values of rows A (N, F) and B (M, F), dense or sparse; written to ``out``, if it is given."""
+        if not callable(self.kind):
+            return self.from_factors(self.left(A), self.right(B), out)
+        found = self._of_the_user(A, B)
+        found += self.bias**2
+        if out is None:
+            return found
+        out[:] = found
+        return out
+
+    def left(self, A: Any) -> Any:
+        """The first factor: products of rows with those of the second are what the kernel is a function of.
+
+        For "rbf" these are ``-gamma |x - x'|^2 = (2 gamma x, 1, -gamma |x|^2)'(x', -gamma |x'|^2, 1)``.
+        """
+        if self.kind != "rbf":
+            return A
+        return with_columns(2.0 * self.gamma * A, np.ones(A.shape[0]), -self.gamma * square_sums(A))
+
+    def right(self, B: Any) -> Any:
+        """The second factor."""
+        if self.kind != "rbf":
+            return B
+        return with_columns(B, -self.gamma * square_sums(B), np.ones(B.shape[0]))
+
+    def from_factors(self, left: Any, right: Any, out: np.ndarray | None) -> np.ndarray:
+        """Kernel values out of the two factors."""
+        if sp.issparse(left) or sp.issparse(right):
+            product = left @ right.T
+            found = product.toarray() if sp.issparse(product) else np.asarray(product)
+            if out is not None:
+                out[:] = found
+                found = out
         else:
-            found = dense_product(A, B)
-            if self.kind == "rbf":
-                found *= -2.0
-                found += square_sums(A)[:, None]
-                found += square_sums(B)
-                np.maximum(found, 0.0, out=found)  # rounding
-                found *= -self.gamma
-                np.exp(found, out=found)
-            elif self.kind == "poly":
-                found *= self.gamma
-                found += self.coef0
-                found **= self.degree
+            found = np.matmul(left, right.T, out=out)
+        if self.kind == "rbf":
+            np.exp(found, out=found)
+        elif self.kind == "poly":
+            found *= self.gamma
+            found += self.coef0
+            found **= self.degree
         if self.bias:
             found += self.bias**2
         return found
@@ -123,13 +148,18 @@ class TrainingKernel:
         self.size = X.shape[0]
         if kernel.kind == "precomputed":
             check_symmetric(X)
+        self._right = X if callable(kernel.kind) else kernel.right(X)
 
-    def rows(self, positions: Any) -> np.ndarray:
-        """(M, N) values of some inputs with all."""
-        some = self.X[positions]
+    def rows(self, positions: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """(M, N) values of some inputs with all; written to ``out``, if it is given."""
+        if callable(self.kernel.kind):
+            return self.kernel.values(self.X[positions], self.X, out)
         if self.kernel.kind != "precomputed":
-            return self.kernel.values(some, self.X)
-        return (some.toarray() if sp.issparse(some) else np.array(some)) + self.kernel.bias**2
+            return self.kernel.from_factors(self.kernel.left(self.X[positions]), self._right, out)
+        some = self.X[positions]
+        found = np.empty(some.shape) if out is None else out
+        np.add(some.toarray() if sp.issparse(some) else some, self.kernel.bias**2, out=found)
+        return found
 
     def among(self, begin: int, end: int) -> np.ndarray:
         """Values among the inputs in a range."""
@@ -207,10 +237,11 @@ def matrix_of(rows: Any) -> Any:
     return csr.toarray() if csr.nnz >= DENSE_SHARE * shape[0] * shape[1] else csr
 
 
-def dense_product(A: Any, B: Any) -> np.ndarray:
-    """``A B'`` as an array."""
-    found = A @ B.T
-    return found.toarray() if sp.issparse(found) else np.asarray(found)
+def with_columns(A: Any, *columns: np.ndarray) -> Any:
+    """A (N, F), dense or sparse, with more columns behind."""
+    if sp.issparse(A):
+        return sp.hstack([A, *(sp.csr_array(column[:, None]) for column in columns)], format="csr")
+    return np.column_stack([A, *columns])
 
 
 def square_sums(A: Any) -> np.ndarray:

@@ -25,11 +25,11 @@ from bcfw.kernels import KernelSet
 from bcfw.models.input_kernel import kernels_by_rows, kernels_on_coefficients, record_with_rows
 from bcfw.models.kernel_model import KernelForm
 from bcfw.passes.steps import exact_step
-from bcfw.records import STEPS
+from bcfw.records import STEPS, Lists, Visits
 
 #: When a row is missing, those of so many blocks that may need theirs next are computed with it: one product of
 #: matrices takes far less time than many of a matrix and a vector.
-AHEAD = 128
+AHEAD = 64
 
 #: Blocks whose gaps are looked at to choose them.
 LOOKED_AT = 4 * AHEAD
@@ -71,6 +71,8 @@ class KernelProblem(DualProblem):
             before=np.zeros(longest * K),
             changed=np.zeros(K, np.int64),
             change=np.zeros(K),
+            live=np.zeros(len(units.indptr) - 1, np.int64),
+            n_live=np.zeros(1, np.int64),
         )
         self._stepping = kernels_by_rows(source.kernels)
         self._fixed = kernels_on_coefficients(source.kernels)
@@ -78,6 +80,8 @@ class KernelProblem(DualProblem):
         super().__init__(KernelForm(model), data, problem.state.c, problem.lam, n_jobs=problem.n_jobs)
         self.tally, self.oracle_calls = problem.tally, problem.oracle_calls
         self._refreshed = 0.0
+        self._order = np.zeros(0, np.int64)
+        self._set_live(np.arange(self.n_blocks))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -106,7 +110,10 @@ class KernelProblem(DualProblem):
         return np.append(scores.ravel(), beta[N * K :])
 
     def regulariser(self, w: np.ndarray) -> float:
-        """``lam/2 (<beta, K beta> + |others|^2)``; w must be the current scores."""
+        """``lam/2 (<beta, K beta> + |others|^2)``; w must be the current scores.
+
+        Between certificates of exact block solves it is an estimate: not all scores are up to date.
+        """
         assert w is self.state.w
         return 0.5 * self.lam * float(self.beta @ w)
 
@@ -119,10 +126,17 @@ class KernelProblem(DualProblem):
 
     def hinges(self) -> np.ndarray:
         """As of any problem, with scores that are computed anew from the coefficients."""
+        self.refresh()
+        found = super().hinges()
+        if self.lists is not None:
+            self._set_live(np.flatnonzero(self.lists.size != 0))
+        return found
+
+    def refresh(self) -> None:
+        """Compute all scores anew, unless no step was taken since."""
         if self.tally[STEPS] != self._refreshed:
             self.state.w[:] = self.scores_of(self.beta)
             self._refreshed = self.tally[STEPS]
-        return super().hinges()
 
     def v_from_blocks(self) -> np.ndarray:
         """The coefficients, out of the block averages."""
@@ -144,6 +158,24 @@ class KernelProblem(DualProblem):
         finally:
             self.form.kernels = self._stepping
 
+    def expect(self, visits: Visits) -> None:
+        self._order = visits.order
+
+    def open_lists(self, slack: float) -> Lists:
+        """As of any problem; all blocks may move, so that the scores of all must be right."""
+        self.refresh()
+        self._set_live(np.arange(self.n_blocks))
+        return super().open_lists(slack)
+
+    def _set_live(self, blocks: np.ndarray) -> None:
+        """From now on steps keep the scores of these blocks up to date, and leave those of others alone."""
+        lengths = np.diff(self.data.y_off)
+        chosen = np.zeros(self.n_blocks, np.bool_)
+        chosen[blocks] = True
+        live = np.flatnonzero(np.repeat(chosen, lengths))
+        self.data.live[: len(live)] = live
+        self.data.n_live[0] = len(live)
+
     def _make_room(self, i: int) -> None:
         """Kernel rows of block i, and of others that will need theirs, or longer arrays of averages."""
         if np.all(self.rows.slot[self._positions(i)] >= 0):
@@ -153,26 +185,31 @@ class KernelProblem(DualProblem):
         room = self.rows.capacity // 4  # rows that were just loaded must not drive out each other
         totals = np.cumsum([len(one) for one in chosen])
         chosen = [one for one, total in zip(chosen, totals, strict=True) if total <= room]
-        self.rows.load(np.concatenate([*chosen, self._positions(i)]) if chosen else self._positions(i))
+        self.rows.load(np.unique(np.concatenate([*chosen, self._positions(i)])))
 
     def _positions(self, i: int) -> np.ndarray:
         return np.arange(self.data.y_off[i], self.data.y_off[i + 1])
 
     def _likely_next(self, i: int) -> np.ndarray:
-        """Blocks without rows that have most to gain now, among those whose last known gaps are largest."""
+        """Blocks without rows that can gain now: of those that come next; without an order, of the largest gaps known."""
         missing = np.minimum.reduceat(self.rows.slot, self.data.y_off[:-1]) < 0
         missing[i] = False
-        blocks = self.blocks[missing[self.blocks]]
-        if len(blocks) > LOOKED_AT:
-            blocks = blocks[np.argpartition(-self.state.gap[blocks], LOOKED_AT)[:LOOKED_AT]]
+        if len(self._order):
+            place = np.flatnonzero(self._order == i)
+            blocks = self._order[place[0] if len(place) else 0 :]
+            blocks = blocks[missing[blocks]]
+        else:
+            blocks = self.blocks[missing[self.blocks]]
+            blocks = blocks[np.argsort(-self.state.gap[blocks], kind="stable")]
+        blocks = blocks[:LOOKED_AT]
         gaps, calls = np.zeros(self.n_blocks), self.oracle_calls
         lists = self.lists
         if lists is not None:  # they are to stay as they are
             self.lists = lists._replace(parts=lists.parts.copy(), size=lists.size.copy())
-        self._hinges(self.state._replace(gap=gaps), blocks, Threads(1))
+        self._hinges(self.state._replace(gap=gaps), np.unique(blocks), Threads(1))
         self.lists, self.oracle_calls = lists, calls
         blocks = blocks[gaps[blocks] > 0.0]
-        return blocks[np.argsort(-gaps[blocks], kind="stable")[:AHEAD]]
+        return blocks[:AHEAD]
 
     # --- what is returned
 

@@ -57,9 +57,11 @@ class KernelRows:
         self.clock += 1
         self.used[positions] = self.clock
         slots = self._free_slots(len(missing))
-        found = self.kernel.rows(missing)
         self.computed += len(missing)
-        self.rows[slots] = found
+        if slots[-1] - slots[0] == len(slots) - 1:  # side by side, as long as there is room
+            self.kernel.rows(missing, out=self.rows[slots[0] : slots[-1] + 1])
+        else:
+            self.rows[slots] = self.kernel.rows(missing)
         self.slot[missing], self._owner[slots] = slots, missing
 
     def _free_slots(self, count: int) -> np.ndarray:
@@ -71,7 +73,7 @@ class KernelRows:
             return fresh
         old = np.argpartition(self.used[self._owner[: fresh[0] if len(fresh) else self.capacity]], more - 1)[:more]
         self.slot[self._owner[old]] = -1
-        return np.append(fresh, old)
+        return np.sort(np.append(fresh, old))
 
     def times(self, beta: np.ndarray) -> np.ndarray:
         """(N, K) ``sum_s k(x_p, x_s) beta[s, k]`` for all inputs p; rows that are not kept are computed again."""

@@ -215,6 +215,9 @@ class DualProblem:
         box = np.stack([self.box[LOWER], self.box[UPPER], v, direction])
         return box_step(slope, free, self.lam, 1.0, box, self.bounded)
 
+    def expect(self, visits: Visits) -> None:
+        """A pass with these visits, which come in several calls of :meth:`visit`, is about to begin."""
+
     def visit(self, visits: Visits, rule: StepRule, plan: StorePlan | None = None) -> None:
         """Take steps on the blocks of ``visits``; ``plan`` says how, with an open store."""
         template, more = self._block_visits(plan)

@@ -92,6 +92,7 @@ class PassRunner:
         # Before the first pass all gaps count as infinite: every block is visited once.
         visits = sampling.visits(rng, problem.movable, problem.state.gap if self._visited else None)
         self._visited = True
+        problem.expect(visits)
         problem.tally[[GAIN, DROPS]] = 0.0
         problem.point = None
         self.certificate = None

@@ -14,8 +14,12 @@ from __future__ import annotations
 
 from bcfw.passes.contract import sqnorm
 
-#: Fields that are joined to a model's data.
-ROW_FIELDS = ("rows", "slot", "used", "clock", "beta", "before", "changed", "change")
+#: Up to this many changed labels are updated one by one; more are updated as a whole row, which vectorises.
+FEW_LABELS = 4
+
+#: Fields that are joined to a model's data: kernel rows (see :class:`bcfw.dual.kernel_rows.KernelRows`), coefficients,
+#: scratch of a step (coefficients of the block before it, changed labels, changes), and the inputs whose scores matter.
+ROW_FIELDS = ("rows", "slot", "used", "clock", "beta", "before", "changed", "change", "live", "n_live")
 
 
 def apply_parts(data, i, s, work, w):
@@ -58,10 +62,9 @@ def apply_by_rows(data, i, s, work, w):
     for p in range(start, stop):
         count = 0
         for k in range(K):
-            change = data.beta[p * K + k] - data.before[(p - start) * K + k]
-            if change != 0.0:
+            data.change[k] = data.beta[p * K + k] - data.before[(p - start) * K + k]
+            if data.change[k] != 0.0:
                 data.changed[count] = k
-                data.change[count] = change
                 count += 1
         data.used[p] = data.clock[0]
         if count > 0:
@@ -69,11 +72,21 @@ def apply_by_rows(data, i, s, work, w):
 
 
 def add_row(data, slot, count, w):
-    """``w[q, k] += change_k k(x_q, x_p)`` for all inputs q and the changed labels."""
+    """``w[q, k] += change_k k(x_q, x_p)`` for all live inputs q and the changed labels."""
     K = data.n_labels
     row = data.rows[slot]
-    for q in range(row.shape[0]):
-        value = row[q]
-        scores = w[q * K : q * K + K]
+    n_live = data.n_live[0]
+    if count <= FEW_LABELS:
         for m in range(count):
-            scores[data.changed[m]] += data.change[m] * value
+            column = w[data.changed[m] :]
+            change = data.change[data.changed[m]]
+            for j in range(n_live):
+                q = data.live[j]
+                column[q * K] += change * row[q]
+    else:
+        for j in range(n_live):
+            q = data.live[j]
+            value = row[q]
+            scores = w[q * K : q * K + K]
+            for k in range(K):
+                scores[k] += data.change[k] * value
