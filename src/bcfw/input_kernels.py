@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError, OptionError, nearest
-from bcfw.options import Option
+from bcfw.options import Option, Positive
 
 #: Names of input kernels; a function of two (N, F) matrices that returns their (N, N') kernel values is one, too.
 INPUT_KERNELS = ("linear", "rbf", "poly", "precomputed")
@@ -23,7 +23,7 @@ DENSE_SHARE = 0.1
 #: About so many kernel values are computed at once where they are not kept.
 AT_ONCE = 2**22
 
-#: Of a user's function, the values of so many inputs with each other are computed at once, where few of them are needed.
+#: Of a user's function, the values of so many inputs with each other are computed at once for the diagonal.
 FEW = 32
 
 #: Relative tolerance when a matrix of kernel values is checked to be symmetric.
@@ -54,7 +54,7 @@ class GammaChoice(Option):
     def accepts(self, value: Any) -> bool:
         if isinstance(value, str):
             return value in ("scale", "auto")
-        return isinstance(value, int | float | np.number) and not isinstance(value, bool) and 0 < value < np.inf
+        return Positive(1.0).accepts(value)
 
 
 class InputKernel(NamedTuple):
@@ -231,7 +231,7 @@ def gamma_of(gamma: Any, X: Any) -> float:
 
 
 def matrix_of(rows: Any) -> Any:
-    """CSR rows (fields ``indptr``, ``indices``, ``values``, ``n_features``) as one matrix, dense unless it is sparse."""
+    """CSR rows (fields ``indptr``, ``indices``, ``values``, ``n_features``) as one matrix, dense or sparse."""
     shape = (len(rows.indptr) - 1, rows.n_features)
     csr = sp.csr_array((rows.values, rows.indices.astype(np.int64), rows.indptr), shape=shape)
     return csr.toarray() if csr.nnz >= DENSE_SHARE * shape[0] * shape[1] else csr

@@ -28,7 +28,7 @@ class Result:
     Attributes
     ----------
     w : (d,) array or None
-        The weights (the averaged ones when the solver averages); None where an input kernel takes the place of features.
+        The weights (the averaged ones when the solver averages); None with an input kernel.
     primal, dual, gap : float
         ``P(w)``, ``D(alpha)`` and their difference, recomputed at the returned weights by a full oracle pass. If the
         oracle is a heuristic: the proven upper bound of ``P(w)`` where ``certified``, else what was found.

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,8 @@ class KernelProblem(DualProblem):
         self.source = source
         self.rows = KernelRows(kernel, cache_mb, longest)
         self.beta = np.zeros(model.dim)
-        data = record_with_rows(type(units))(
+        with_rows: Any = record_with_rows(type(units))
+        data = with_rows(
             *units,
             rows=self.rows.rows,
             slot=self.rows.slot,
@@ -191,7 +193,7 @@ class KernelProblem(DualProblem):
         return np.arange(self.data.y_off[i], self.data.y_off[i + 1])
 
     def _likely_next(self, i: int) -> np.ndarray:
-        """Blocks without rows that can gain now: of those that come next; without an order, of the largest gaps known."""
+        """Blocks without rows that can gain now, of those that come next or, without an order, of the largest gaps."""
         missing = np.minimum.reduceat(self.rows.slot, self.data.y_off[:-1]) < 0
         missing[i] = False
         if len(self._order):

@@ -110,6 +110,11 @@ class BaseSVM(BaseEstimator):
             return self.lam
         return 1.0 / (float(Positive(None, or_none=True).check("", "C", self.C)) * total)
 
+    @property
+    def _solver(self) -> Solver | str:
+        """The solver to train with."""
+        return self.solver
+
     def _train(self, task: Task, warm_start: Result | None) -> Result:
         weight = task.sample_weight
         return train(
@@ -117,7 +122,7 @@ class BaseSVM(BaseEstimator):
             task.X,
             task.y,
             lam=self._regularisation(float(len(task.y) if weight is None else weight.sum())),
-            solver=self.solver,
+            solver=self._solver,
             tol=self.tol,
             max_passes=self.max_passes,
             max_seconds=self.max_seconds,

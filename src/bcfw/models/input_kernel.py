@@ -42,10 +42,9 @@ class KernelInputs(FeatureRows):
 
 
 @functools.cache
-def record_with_rows(record: type) -> Any:
+def record_with_rows(record: Any) -> Any:
     """The class of a model's data with the fields that kernel rows need."""
-    fields: Any = record
-    return collections.namedtuple(f"{record.__name__}WithRows", (*fields._fields, *ROW_FIELDS))  # noqa: PYI024
+    return collections.namedtuple(f"{record.__name__}WithRows", (*record._fields, *ROW_FIELDS))
 
 
 @functools.cache

@@ -23,7 +23,21 @@ from bcfw.passes.contract import (
 )
 from bcfw.passes.oracle import answer_and_direction
 from bcfw.passes.selection import next_block
-from bcfw.records import BLOCK, CALLS, CERTIFY, GAIN, NEEDS_ROOM, NOT_MAXIMAL, STEP, STEPS, STOP, Lists, State, StepRule, Visits
+from bcfw.records import (
+    BLOCK,
+    CALLS,
+    CERTIFY,
+    GAIN,
+    NEEDS_ROOM,
+    NOT_MAXIMAL,
+    STEP,
+    STEPS,
+    STOP,
+    Lists,
+    State,
+    StepRule,
+    Visits,
+)
 
 
 def solve_pass(

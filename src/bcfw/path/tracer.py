@@ -225,6 +225,8 @@ def opened(
 ) -> Iterator[Tracer]:
     """A tracer for the problem; on leaving, callbacks hear of its ``path``. The arguments are those of ``train``."""
     chosen = None if solver is None else find_solver(solver)
+    if chosen is not None and not chosen.gives_weights:
+        raise OptionError(f"{type(chosen).__name__} forms no weights, which a path is made of; use another solver")
     check_arguments(model, y, callbacks, seed)
     Positive(1000, finite=False).check("", "max_passes", max_passes)
     Positive(None, finite=False, or_none=True).check("", "max_seconds", max_seconds)

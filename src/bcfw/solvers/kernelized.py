@@ -36,9 +36,9 @@ class KernelBCFW(Solver):
     Parameters
     ----------
     kernel : "rbf", "linear", "poly", "precomputed" or function
-        ``exp(-gamma |x - x'|^2)``, ``x'x'``, ``(gamma x'x' + coef0)^degree``; rows of X that hold the values of an input
-        with all training inputs; or a function of two (N, F) matrices that returns their (N, N') values. The matrix of
-        values must be symmetric and positive semidefinite.
+        ``exp(-gamma |x - x'|^2)``, ``x'x'``, ``(gamma x'x' + coef0)^degree``; rows of X that hold the values of an
+        input with all training inputs; or a function of two (N, F) matrices that returns their (N, N') values. The
+        matrix of values must be symmetric and positive semidefinite.
     gamma : "scale", "auto" or float
         ``1 / (F var(X))``, ``1 / F``, or the number itself.
     degree, coef0 : int, float
@@ -82,7 +82,7 @@ class KernelBCFW(Solver):
         self.only_with("degree", self.kernel == "poly", "kernel='poly'")
         self.only_with("coef0", self.kernel == "poly", "kernel='poly'")
         self.only_with("sampling", self.step in ("auto", "fw"), "step='fw'")
-        self.only_with("gap_every", self.step != "batch", "a step other than 'batch', whose every pass is a certificate")
+        self.only_with("gap_every", self.step != "batch", "a step other than 'batch'")
 
     @property
     def needs(self) -> frozenset[str]:
@@ -132,4 +132,3 @@ class KernelBCFW(Solver):
         if self.step == "solve" or (self.step == "auto" and "block solves" in problem.form.offers):
             return BlockSolves(acceleration=0, gap_every=self.gap_every)
         return BCFW(sampling=self.sampling, gap_every=10 if self.gap_every == "auto" else self.gap_every)
-

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from bcfw.passes.contract import sqnorm
 
-#: Up to this many changed labels are updated one by one; more are updated as a whole row, which vectorises.
-FEW_LABELS = 4
+#: Changed labels are updated by twos if they are two, or no more than one in so many of all labels; otherwise whole
+#: rows of scores are, which vectorises.
+FEW_SHARE = 4
 
 #: Fields that are joined to a model's data: kernel rows (see :class:`bcfw.dual.kernel_rows.KernelRows`), coefficients,
 #: scratch of a step (coefficients of the block before it, changed labels, changes), and the inputs whose scores matter.
@@ -33,10 +34,11 @@ def reserve_parts(data, i, mu, work):
 
 def has_rows(data, i):
     """Whether the kernel values of all inputs of block i are in the cache."""
+    missing = 0
     for p in range(data.y_off[i], data.y_off[i + 1]):
         if data.slot[p] < 0:
-            return False
-    return True
+            missing += 1
+    return missing == 0
 
 
 def reserve_with_rows(data, i, mu, work):
@@ -73,20 +75,34 @@ def apply_by_rows(data, i, s, work, w):
 
 def add_row(data, slot, count, w):
     """``w[q, k] += change_k k(x_q, x_p)`` for all live inputs q and the changed labels."""
+    if count > 2 and count * FEW_SHARE > data.n_labels:
+        add_whole_row(data, slot, w)
+        return
+    for m in range(0, count, 2):
+        add_to_pair(data, slot, data.changed[m], data.changed[min(m + 1, count - 1)], m + 1 < count, w)
+
+
+def add_whole_row(data, slot, w):
+    """The same for all labels, also those without a change."""
     K = data.n_labels
     row = data.rows[slot]
-    n_live = data.n_live[0]
-    if count <= FEW_LABELS:
-        for m in range(count):
-            column = w[data.changed[m] :]
-            change = data.change[data.changed[m]]
-            for j in range(n_live):
-                q = data.live[j]
-                column[q * K] += change * row[q]
-    else:
-        for j in range(n_live):
-            q = data.live[j]
-            value = row[q]
-            scores = w[q * K : q * K + K]
-            for k in range(K):
-                scores[k] += data.change[k] * value
+    for j in range(data.n_live[0]):
+        q = data.live[j]
+        value = row[q]
+        scores = w[q * K : q * K + K]
+        for k in range(K):
+            scores[k] += data.change[k] * value
+
+
+def add_to_pair(data, slot, k, l, both, w):
+    """The same for one label or two."""
+    K = data.n_labels
+    row = data.rows[slot]
+    first, second = w[k:], w[l:]
+    a = data.change[k]
+    b = data.change[l] if both else 0.0
+    for j in range(data.n_live[0]):
+        q = data.live[j]
+        value = row[q]
+        first[q * K] += a * value
+        second[q * K] += b * value
