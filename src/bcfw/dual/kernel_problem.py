@@ -62,7 +62,8 @@ class KernelProblem(DualProblem):
         self.source = source
         self.rows = KernelRows(kernel, cache_mb, longest)
         self.beta = np.zeros(model.dim)
-        with_rows: Any = record_with_rows(type(units))
+        record: Any = type(units)
+        with_rows: Any = record_with_rows(record)
         data = with_rows(
             *units,
             rows=self.rows.rows,
@@ -81,6 +82,7 @@ class KernelProblem(DualProblem):
         model.kernels = self._stepping
         super().__init__(KernelForm(model), data, problem.state.c, problem.lam, n_jobs=problem.n_jobs)
         self.tally, self.oracle_calls = problem.tally, problem.oracle_calls
+        self._first_hinges = problem._first_hinges
         self._refreshed = 0.0
         self._order = np.zeros(0, np.int64)
         self._set_live(np.arange(self.n_blocks))
