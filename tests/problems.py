@@ -786,8 +786,10 @@ def interpreted(case: Case) -> Case:
     return dataclasses.replace(case, model=model)
 
 
-#: The variants that tests run, by their repr: all, as long as they are few.
-VARIANTS = {repr(solver): solver for kind in SOLVERS.values() for solver in covering(solver_variants(kind))}
+#: The variants that tests run, by their repr: all, as long as they are few. Most tests look at weights, so that solvers
+#: which form none have tests of their own (tests/solvers/test_kernelized.py).
+WITH_WEIGHTS = [kind for kind in SOLVERS.values() if kind().gives_weights]
+VARIANTS = {repr(solver): solver for kind in WITH_WEIGHTS for solver in covering(solver_variants(kind))}
 ACCELERATED = [bcfw.solvers.MultiPlane(acceleration=acceleration, clock="count") for acceleration in (10, "features")]
 ACCELERATED += [bcfw.solvers.BlockSolves(acceleration=acceleration) for acceleration in (0, "features")]
 VARIANTS |= {repr(solver): solver for solver in ACCELERATED}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual import Certificate, DualProblem, snapshots
+from bcfw.dual.kernel_weights import KernelWeights
 from bcfw.inputs.examples import by_position
 from bcfw.models.hooks import hook
 from bcfw.run import duration
@@ -26,8 +27,8 @@ class Result:
 
     Attributes
     ----------
-    w : (d,) array
-        The weights (the averaged ones when the solver averages).
+    w : (d,) array or None
+        The weights (the averaged ones when the solver averages); None with an input kernel.
     primal, dual, gap : float
         ``P(w)``, ``D(alpha)`` and their difference, recomputed at the returned weights by a full oracle pass. If the
         oracle is a heuristic: the proven upper bound of ``P(w)`` where ``certified``, else what was found.
@@ -49,12 +50,14 @@ class Result:
         With averaging: the last iterate with its own certificate.
     snapshot : dict
         The dual state as plain arrays, which ``warm_start`` reads.
+    kernel_weights : KernelWeights or None
+        With an input kernel: support vectors and their coefficients.
     training_seconds, compile_seconds : float
         ``seconds`` without those spent compiling; and the time of all that was compiled in the call of ``train``, also
         before ``seconds`` begin, when the data are opened. Compiled code is kept on disk: the next process has it.
     """
 
-    w: np.ndarray
+    w: Any
     primal: float
     dual: float
     gap: float
@@ -71,9 +74,17 @@ class Result:
     snapshot: dict[str, Any] = field(default_factory=dict)
     training_seconds: float = 0.0
     compile_seconds: float = 0.0
+    kernel_weights: KernelWeights | None = None
+
+    @property
+    def n_support(self) -> int | None:
+        """With an input kernel: how many training inputs are support vectors; None without one."""
+        return None if self.kernel_weights is None else len(self.kernel_weights.support)
 
     def predict(self, X: Any) -> Any:
         """Decode new inputs with the learned weights."""
+        if self.kernel_weights is not None:
+            return self.kernel_weights.predict(X)
         return predict(self.model, self.w, X)
 
     def summary(self) -> str:
@@ -93,7 +104,8 @@ def make_result(
 ) -> Result:
     """The result of an outcome; its last iterate, if that is another point, shares the snapshot."""
     certificate, certified = outcome.certificate.proven(run.gap_target)
-    snapshot = snapshots.take(problem) if snapshot is None else snapshot
+    if snapshot is None:
+        snapshot = snapshots.take(problem) if solver.saves else {}
     return Result(
         w=outcome.w,
         primal=certificate.primal,
@@ -112,6 +124,7 @@ def make_result(
         snapshot=snapshot,
         training_seconds=run.seconds - run.compile_seconds,
         compile_seconds=run.compile_seconds,
+        kernel_weights=outcome.kernel_weights,
     )
 
 

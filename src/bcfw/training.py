@@ -115,6 +115,8 @@ def train(
     check_arguments(model, y, callbacks, seed)
     check_numbers(lam, tol, max_passes, max_seconds)
     path, every = read_checkpoint(checkpoint)
+    if path is not None and not chosen.saves:
+        raise OptionError(f"{type(chosen).__name__} has no state that can be saved; leave checkpoint out")
     everyone = (*callbacks, *progress_callbacks(verbose))
     compiled_before = compile_seconds()
     with announced(everyone) as ended, explained(model):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bcfw.dual import open_problem
-from bcfw.dual.certificates import HingeSums, certificate, dual_value, hinge_sums
+from bcfw.dual.certificates import HingeSums, certificate, dual_value, hinge_sums, regulariser
 from bcfw.solvers import BCFW
 from problems import CASES, continue_with
 
@@ -43,7 +43,7 @@ def test_certificates_of_parts_add_up(case):
     w = parts[0].clip(v)
     sums = [hinge_sums(part.state.c, part.hinges_at(w)) for part in parts]
     total = HingeSums(sum(one.found for one in sums), sum(one.at_most for one in sums))
-    found = certificate(case.lam, w, total, dual_value(case.lam, v, w, ell))
+    found = certificate(regulariser(case.lam, w), total, dual_value(case.lam, v, w, ell))
     objective = case.enumerated(s)
     assert found.primal == pytest.approx(objective.primal(w), abs=ROUNDING)
     assert found.dual == pytest.approx(objective.dual(v, ell), abs=ROUNDING)

@@ -62,8 +62,8 @@ class Certificate(NamedTuple):
 
     def hinge(self, lam: float, w: np.ndarray) -> HingeSums:
         """The hinge losses at w, whose certificate this is: ``h = P(w) - lam/2 |w|^2``."""
-        regulariser = 0.5 * lam * float(w @ w)
-        return HingeSums(self.primal - regulariser, self.dual + self.gap_bound - regulariser)
+        norm = regulariser(lam, w)
+        return HingeSums(self.primal - norm, self.dual + self.gap_bound - norm)
 
     @property
     def primal_bound(self) -> float:
@@ -108,10 +108,14 @@ def dual_value(lam: float, v: np.ndarray, w: np.ndarray, ell: float) -> float:
     return ell - lam * (float(v @ w) - 0.5 * float(w @ w))
 
 
-def certificate(lam: float, w: np.ndarray, hinge: HingeSums, dual: float) -> Certificate:
-    """Certificate of any weights w by the hinge losses there and any dual value."""
-    regulariser = 0.5 * lam * float(w @ w)
-    primal, at_most = regulariser + hinge.found, regulariser + hinge.at_most
+def regulariser(lam: float, w: np.ndarray) -> float:
+    """``lam/2 |w|^2``."""
+    return 0.5 * lam * float(w @ w)
+
+
+def certificate(norm: float, hinge: HingeSums, dual: float) -> Certificate:
+    """Certificate of any weights w by their regulariser ``lam/2 |w|^2``, the hinge losses there and any dual value."""
+    primal, at_most = norm + hinge.found, norm + hinge.at_most
     return Certificate(primal, dual, _difference(primal, dual), _difference(at_most, dual))
 
 

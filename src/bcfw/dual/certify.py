@@ -27,7 +27,7 @@ def certify_state(problem: DualProblem) -> Certificate:
 def certificate_from_hinges(problem: DualProblem, hinges: np.ndarray) -> Certificate:
     """Primal, dual and gap of the current state, whose (2, n) hinge losses are known, found and at most."""
     hinge = hinge_sums(problem.state.c, hinges)
-    return certificate(problem.lam, problem.state.w, hinge, problem.dual_value())
+    return certificate(problem.regulariser(problem.state.w), hinge, problem.dual_value())
 
 
 def certify_dual_point(problem: DualProblem, v: np.ndarray, ell: float) -> Certificate:
@@ -37,12 +37,12 @@ def certify_dual_point(problem: DualProblem, v: np.ndarray, ell: float) -> Certi
     """
     w = problem.clip(v)
     hinge = hinge_sums(problem.state.c, problem.hinges_at(w))
-    return certificate(problem.lam, w, hinge, dual_value(problem.lam, v, w, ell))
+    return certificate(problem.regulariser(w), hinge, dual_value(problem.lam, v, w, ell))
 
 
 def certify_primal(problem: DualProblem, w: np.ndarray) -> Certificate:
     """Primal value of any w (within the bounds) alone, for methods without a dual point: dual and gap are NaN."""
-    return certificate(problem.lam, w, hinge_sums(problem.state.c, problem.hinges_at(w)), float("nan"))
+    return certificate(problem.regulariser(w), hinge_sums(problem.state.c, problem.hinges_at(w)), float("nan"))
 
 
 def certify_weights(problem: DualProblem, w: np.ndarray) -> Certificate:
@@ -57,4 +57,4 @@ def certify_weights(problem: DualProblem, w: np.ndarray) -> Certificate:
     off = abs(gaps.sum() - (hinge.found - problem.ell + along))
     if not off <= DRIFT * (abs(hinge.found) + abs(problem.ell) + abs(along)):
         problem.rebuild()
-    return certificate(problem.lam, w, hinge, problem.dual_value())
+    return certificate(problem.regulariser(w), hinge, problem.dual_value())

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.dual.certificates import dual_value
+from bcfw.dual.certificates import dual_value, regulariser
 from bcfw.dual.threads import Threads
 from bcfw.errors import OracleError
 from bcfw.inputs.bounds import join_bounds
@@ -171,6 +171,15 @@ class DualProblem:
         self.box[V, self.bounded] = v[self.bounded]
         self.state.w[:] = self.clip(v)
 
+    def shown(self, w: np.ndarray) -> np.ndarray | None:
+        """A copy of weights, as callbacks see them."""
+        return w.copy()
+
+    @property
+    def n_jobs(self) -> int:
+        """Threads of a certificate pass."""
+        return len(self._works)
+
     @property
     def ell(self) -> float:
         """``sum_i ell_i`` of the current state."""
@@ -179,6 +188,10 @@ class DualProblem:
     def dual_value(self) -> float:
         """``D = ell - lam (v'w - |w|^2/2)`` of the current state."""
         return dual_value(self.lam, self.v, self.state.w, self.ell)
+
+    def regulariser(self, w: np.ndarray) -> float:
+        """``lam/2 |w|^2`` of any weights."""
+        return regulariser(self.lam, w)
 
     def smallest_gain(self) -> float:
         """What the dual value must gain for the gain to be more than rounding, by the size of its two terms."""
@@ -201,6 +214,9 @@ class DualProblem:
         free = self.lam * max(float(direction @ direction - inside @ inside), 0.0)
         box = np.stack([self.box[LOWER], self.box[UPPER], v, direction])
         return box_step(slope, free, self.lam, 1.0, box, self.bounded)
+
+    def expect(self, visits: Visits) -> None:
+        """A pass with these visits, which come in several calls of :meth:`visit`, is about to begin."""
 
     def visit(self, visits: Visits, rule: StepRule, plan: StorePlan | None = None) -> None:
         """Take steps on the blocks of ``visits``; ``plan`` says how, with an open store."""
@@ -245,7 +261,11 @@ class DualProblem:
             if self.tally[STOP] == NOT_MAXIMAL:
                 i = int(self.tally[BLOCK])
                 raise self._not_maximal(i, self.state.gap[i])
-            self.state = self.state._replace(mu=tuple(self.form.enlarge_mu(self.state.mu)))
+            self._make_room(int(self.tally[BLOCK]))
+
+    def _make_room(self, i: int) -> None:
+        """What the kernel ``reserve`` has asked for at block i: longer arrays of averages."""
+        self.state = self.state._replace(mu=tuple(self.form.enlarge_mu(self.state.mu)))
 
     def _not_maximal(self, i: int, gap: float) -> OracleError:
         """The error for a block whose oracle returned less than the block's current average."""

@@ -114,6 +114,11 @@ class BaseSVM(BaseEstimator):
             return self.lam
         return 1.0 / (float(Positive(None, or_none=True).check("", "C", self.C)) * total)
 
+    @property
+    def _solver(self) -> Solver | str:
+        """The solver to train with."""
+        return self.solver
+
     def _train(self, task: Task, warm_start: Result | None, lam: float | None = None) -> Result:
         """Train with the options at hand, and with ``lam`` where it is given."""
         weight = task.sample_weight
@@ -124,7 +129,7 @@ class BaseSVM(BaseEstimator):
             task.X,
             task.y,
             lam=lam,
-            solver=self.solver,
+            solver=self._solver,
             tol=self.tol,
             max_passes=self.max_passes,
             max_seconds=self.max_seconds,

@@ -10,7 +10,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError
-from bcfw.estimators.base import LabelSVM, Task
+from bcfw.estimators.base import Task
+from bcfw.estimators.kernelized import KernelSVM
 from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
 from bcfw.inputs.classes import encode, example_of, find_classes, flatten
 from bcfw.inputs.labels import cost_matrix
@@ -27,7 +28,7 @@ from bcfw.solvers import Solver
 SCORING = Choice("label", "sequence")
 
 
-class ChainSVM(ProbabilitySVM, LabelSVM):
+class ChainSVM(ProbabilitySVM, KernelSVM):
     """Sequence labelling by a linear-chain structural SVM, trained to a certified duality gap.
 
     The score of labels y for a sequence x (T, F) is ``sum_t x_t'U[:, y_t] + b[y_t] + sum_t transitions[y_{t-1}, y_t] +
@@ -59,6 +60,11 @@ class ChainSVM(ProbabilitySVM, LabelSVM):
     intercept_scaling : float
         The constant feature's value. The intercept is regularised like every weight; the larger this value, the
         less, but the more passes training needs.
+    kernel : None, "linear", "rbf", "poly", "precomputed" or function
+        What compares two positions in the place of their features, with ``gamma``, ``degree`` and ``coef0`` as of
+        scikit-learn's SVC; see :class:`bcfw.solvers.KernelBCFW`. Without one, and with "linear", features are explicit.
+    gamma, degree, coef0
+        Of "rbf" and "poly": "scale" for 1 / (F var(X)), "auto" for 1 / F, or a number > 0; whole number; number >= 0.
     unseen : "error" or "wrong"
         What :meth:`score` makes of a label that was not in the training data: an error, or a wrong prediction, which
         suits cross-validation with rare labels.
@@ -78,6 +84,9 @@ class ChainSVM(ProbabilitySVM, LabelSVM):
         ``transitions_[a, b]``: weight of label a followed by label b.
     first_, last_ : (K,) arrays
         Weights of the first and last label; zero without ``end_bias``.
+    support_, dual_coef_ : (M,) and (K, M) arrays
+        With a kernel, in the place of ``coef_`` and ``intercept_``: numbers of the training positions, one
+        sequence after the other, that are support vectors, and their coefficients.
     duality_gap_, n_iter_, lam_, result_
         Certified bound on the suboptimality, passes (at least 1), regularisation used, all else about the run.
     temperature_ : float
@@ -112,6 +121,10 @@ class ChainSVM(ProbabilitySVM, LabelSVM):
         normalize: bool = True,
         fit_intercept: bool = False,
         intercept_scaling: float = 1.0,
+        kernel: Any = None,
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
         unseen: str = "error",
         scoring: str = "label",
         max_passes: float = 1000,
@@ -153,7 +166,7 @@ class ChainSVM(ProbabilitySVM, LabelSVM):
         marginals = []
         for i, x in enumerate(self._sequences(X)):
             require_finite(x, f"{self._name}: example {i}", unit="position")
-            unary = x @ self.coef_.T + self.intercept_
+            unary = self._unary(x)
             marginals.append(chain_max_marginals(unary, self.transitions_, self.first_, self.last_))
         return marginals
 
@@ -167,6 +180,11 @@ class ChainSVM(ProbabilitySVM, LabelSVM):
         """
         self._require_temperature()
         return [one.positions for one in self._probabilities(self._seen(self._sequences(X)))]
+
+    def _unary(self, x: Any) -> np.ndarray:
+        """(T, K) scores of the labels of every position of a sequence."""
+        weights = self.result_.kernel_weights
+        return x @ self.coef_.T + self.intercept_ if weights is None else weights.scores([x])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Fraction of positions, or with ``scoring="sequence"`` of sequences, predicted right.
@@ -245,9 +263,13 @@ class ChainSVM(ProbabilitySVM, LabelSVM):
 
     def _set_weights(self, result: Result) -> None:
         K = len(self.classes_)
-        sizes = [result.model.n_features * K, *([K, K] if self.end_bias else [0, 0])]
-        U, first, last, transitions = np.split(result.w, np.cumsum(sizes))
-        self._set_unary(U.reshape(-1, K))
+        if result.kernel_weights is not None:
+            self._set_support()
+            others = result.kernel_weights.others
+        else:
+            U, others = np.split(result.w, [result.model.n_features * K])
+            self._set_unary(U.reshape(-1, K))
+        first, last, transitions = np.split(others, np.cumsum([K, K] if self.end_bias else [0, 0]))
         self.first_, self.last_ = (ends if self.end_bias else np.zeros(K) for ends in (first, last))
         self.transitions_ = transitions.reshape(K, K)
 

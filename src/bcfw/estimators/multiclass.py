@@ -12,7 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bcfw.errors import InputError
-from bcfw.estimators.base import LabelSVM, Task, weighted_mean
+from bcfw.estimators.base import Task, weighted_mean
+from bcfw.estimators.kernelized import KernelSVM
 from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
 from bcfw.estimators.repeats import merge_repeats
 from bcfw.inputs.classes import encode, find_classes, label_array
@@ -27,7 +28,7 @@ from bcfw.solvers import Solver
 INPUT: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
-class MulticlassSVM(ClassifierMixin, ProbabilitySVM, LabelSVM):
+class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
     """Multiclass SVM (Crammer and Singer's, with any cost matrix), trained to a certified duality gap.
 
     Minimises ``P = lam/2 |W|^2 + (1/S) sum_i s_i max_k [cost[y_i, k] - x_i'W_{y_i} + x_i'W_k]`` over W (K, F), where
@@ -49,6 +50,11 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, LabelSVM):
     intercept_scaling : float
         The constant feature's value. The intercept is regularised like every weight; the larger this value, the
         less, but the more passes training needs.
+    kernel : None, "linear", "rbf", "poly", "precomputed" or function
+        What compares two inputs in the place of their features, with ``gamma``, ``degree`` and ``coef0`` as of
+        scikit-learn's SVC; see :class:`bcfw.solvers.KernelBCFW`. Without one, and with "linear", features are explicit.
+    gamma, degree, coef0
+        Of "rbf" and "poly": "scale" for 1 / (F var(X)), "auto" for 1 / F, or a number > 0; whole number; number >= 0.
     unseen : "error" or "wrong"
         What :meth:`score` makes of a label that was not in the training data: an error, or a wrong prediction, which
         suits cross-validation with rare labels.
@@ -66,6 +72,9 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, LabelSVM):
         One row per class, also for two classes. A view of ``result_.w``.
     intercept_ : (K,) array
         Zero without ``fit_intercept``.
+    support_, dual_coef_ : (M,) and (K, M) arrays
+        With a kernel, in the place of ``coef_`` and ``intercept_``: numbers of the training examples that are support
+        vectors, and their coefficients.
     duality_gap_ : float
         Certified bound on ``P(coef_) - min P``.
     n_iter_ : int
@@ -74,7 +83,7 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, LabelSVM):
         The regularisation used, also when C was given.
     result_ : bcfw.Result
         All else about the run. Without ``warm_start``, equal examples are merged into one with the sum of their weights
-        before training.
+        before training (not with a kernel).
     temperature_ : float
         What scores are divided by to become probabilities; only with ``probability=True``.
     n_features_in_, feature_names_in_
@@ -104,6 +113,10 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, LabelSVM):
         class_weight: dict[Any, float] | str | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
+        kernel: Any = None,
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
         unseen: str = "error",
         max_passes: float = 1000,
         max_seconds: float | None = None,
@@ -127,8 +140,8 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, LabelSVM):
         Returns
         -------
         (n, K) array
-            ``X @ coef_.T + intercept_``. For two classes, as everywhere in scikit-learn, the (n,) differences: positive
-            where ``classes_[1]`` is predicted.
+            ``X @ coef_.T + intercept_``, or what a kernel has instead. For two classes, as everywhere in scikit-learn,
+            the (n,) differences: positive where ``classes_[1]`` is predicted.
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
@@ -169,7 +182,8 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, LabelSVM):
         return X
 
     def _scores(self, X: Any) -> np.ndarray:
-        return self._inputs(X) @ self.coef_.T + self.intercept_
+        X, weights = self._inputs(X), self.result_.kernel_weights
+        return X @ self.coef_.T + self.intercept_ if weights is None else weights.scores(X)
 
     def _codes(self, X: Any) -> np.ndarray:
         """(n,) index of the best class; two classes are decided by the sign that users see."""
@@ -190,7 +204,8 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, LabelSVM):
         factors = self._class_weights(codes, weight)
         if self.class_weight is not None:
             weight = factors[codes] * (1.0 if weight is None else weight)
-        if not self.warm_start:  # it needs the examples in the order of the last fit, whatever their weights
+        # A warm start needs the examples in the order of the last fit, and a kernel those that users know.
+        if not self.warm_start and self._kernel_solver is None:
             X, codes, weight = merge_repeats(X, codes, weight)
         return Task(Multiclass(len(self.classes_), self.cost), self._with_constant(X), codes, weight)
 
@@ -198,6 +213,9 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, LabelSVM):
         return f"{self._name}: example {position}"
 
     def _set_weights(self, result: Result) -> None:
+        if result.w is None:
+            self._set_support()
+            return
         self._set_unary(result.w.reshape(-1, len(self.classes_)))
 
     def _warm_key(self, task: Task) -> Any:
@@ -206,5 +224,6 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, LabelSVM):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         tags.no_validation = False
         return tags

@@ -13,7 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
-from bcfw.errors import BcfwError, InputError
+from bcfw.errors import BcfwError, InputError, OptionError
 from bcfw.estimators.base import BaseSVM, seed_of
 from bcfw.inputs.examples import example_count
 from bcfw.inputs.sample_weights import read_sample_weight
@@ -43,6 +43,7 @@ class PathPoint(NamedTuple):
 
     model: Any
     w: np.ndarray
+    kernel_weights: None = None
 
     def predict(self, X: Any) -> Any:
         """Decode inputs with the weights."""
@@ -134,6 +135,11 @@ class PathSearch(BaseSVM):
 
     def _read_options(self) -> None:
         super()._read_options()
+        if vars(self).get("_kernel_solver") is not None:
+            raise OptionError(
+                f"{type(self).__name__}: paths need explicit features, which KernelBCFW has not; choose lam by "
+                "scikit-learn's GridSearchCV instead"
+            )
         name = type(self).__name__
         self._scoring.check(name, "scoring", self.scoring)
         Flag(True).check(name, "refit", self.refit)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bcfw.errors import InputError
+from bcfw.input_kernels import TrainingKernel
 from bcfw.inputs.classes import example_of
 from bcfw.inputs.examples import check_same_length
 from bcfw.inputs.labels import (
@@ -23,7 +24,7 @@ from bcfw.inputs.labels import (
 from bcfw.inputs.numbers import offsets
 from bcfw.inputs.rows import Rows, sequence_rows
 from bcfw.kernels import entry
-from bcfw.models.feature_rows import FeatureRows
+from bcfw.models.input_kernel import KernelInputs
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import chain as chain_kernels
 from bcfw.models.kernels.chain import ChainAverage, ChainData, ChainWork
@@ -60,7 +61,7 @@ class ChainProbabilities(NamedTuple):
     transitions: np.ndarray
 
 
-class Chain(SumProduct, FeatureRows, KernelModel):
+class Chain(SumProduct, KernelInputs, KernelModel):
     """Sequence labelling: each of T positions gets one of K labels; neighbours interact.
 
     ``<w, phi(x, y)> = sum_t x_t'U[:, y_t] + sum_t trans[y_{t-1}, y_t] + first[y_0] + last[y_{T-1}]``, with
@@ -155,6 +156,12 @@ class Chain(SumProduct, FeatureRows, KernelModel):
         gram = np.zeros_like(data.gram)
         entry(chain_kernels.grams)(data.indptr, data.indices, values, data.y_off, data.gram_off, gram)
         return data._replace(values=values, gram=gram)
+
+    def with_products(self, data: ChainData, products: TrainingKernel) -> ChainData:
+        """Gram matrices of all sequences, also of long ones."""
+        gram_off = offsets(np.diff(data.y_off) ** 2)
+        gram = np.concatenate([products.among(a, b).ravel() for a, b in itertools.pairwise(data.y_off.tolist())])
+        return data._replace(gram=gram, gram_off=gram_off)
 
     def oracle_operations(self, data: ChainData) -> float:
         """Scores of all labels, and a maximum over pairs of labels for every position."""

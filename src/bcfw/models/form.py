@@ -17,6 +17,7 @@ OFFERS = {
     "feature rows": "features in rows, whose sizes it knows and can change (bcfw.models.feature_rows)",
     "block solves": "the best average of a block with all others fixed, in closed form (kernels solve_parts, ...)",
     "marginals": "expected parts of a distribution over its outputs (kernels part_scores, expected_parts, ...)",
+    "input kernel": "scores that need inner products of inputs alone (bcfw.models.input_kernel)",
     "operation count": "the operations of its oracle, counted (oracle_operations)",
 }
 

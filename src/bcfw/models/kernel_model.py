@@ -12,6 +12,7 @@ from bcfw.kernels import KernelSet
 from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.form import Form
 from bcfw.models.hooks import bound_copy
+from bcfw.models.input_kernel import KernelInputs
 from bcfw.models.labelings import IntegerLabelings
 from bcfw.models.model import Model, refuse_slack
 from bcfw.models.python_form import content_hash
@@ -127,16 +128,17 @@ class KernelForm(UserForm):
 
     def __init__(self, model: KernelModel) -> None:
         super().__init__(model, model.kernels)
-        self.in_part_space = (
-            type(model).in_part_space and not model._rescales_slack
-        )  # corners would change with the costs
+        # Corners of rescaled slacks would change with the costs.
+        self.in_part_space = type(model).in_part_space and not model._rescales_slack
 
     @property
     def offers(self) -> frozenset[str]:
         rows = {"feature rows"} if isinstance(self.model, FeatureRows) else set()
         solves = {"block solves"} if self.model.solves_blocks and self.kernels.bindings.get("EXACT", True) else set()
         marginals = {"marginals"} if "expected_parts" in self.kernels.bindings else set()
-        return super().offers | rows | solves | marginals
+        by_products = isinstance(self.model, KernelInputs) and not self.model._rescales_slack
+        inputs = {"input kernel"} if by_products else set()
+        return super().offers | rows | solves | marginals | inputs
 
     make_work = _of_the_class("make_work")
     make_labelings = _of_the_class("make_labelings")

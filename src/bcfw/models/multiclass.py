@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bcfw.errors import InputError, OptionError
+from bcfw.input_kernels import TrainingKernel
 from bcfw.inputs.examples import check_same_length
 from bcfw.inputs.labels import counted_labels, given_cost, integer_labels, label_count, packed_cost
 from bcfw.inputs.matrices import feature_matrix, feature_row
 from bcfw.inputs.rows import Rows, matrix_rows, row_sqnorms
 from bcfw.kernels import KernelSet
-from bcfw.models.feature_rows import FeatureRows
+from bcfw.models.input_kernel import KernelInputs
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import multiclass as multiclass_kernels
 from bcfw.models.kernels import multiclass_slack as slack_kernels
@@ -58,7 +59,7 @@ class LabelProbabilities(NamedTuple):
     labels: np.ndarray
 
 
-class Multiclass(SumProduct, FeatureRows, KernelModel):
+class Multiclass(SumProduct, KernelInputs, KernelModel):
     """One of K labels per example: ``<w, phi(x, y)> = x'W[:, y]`` with W (F, K) in C order.
 
     Parameters
@@ -140,6 +141,9 @@ class Multiclass(SumProduct, FeatureRows, KernelModel):
 
     def with_values(self, data: MulticlassData, values: np.ndarray) -> MulticlassData:
         return data._replace(values=values, sqnorms=row_sqnorms(data.indptr, values))
+
+    def with_products(self, data: MulticlassData, products: TrainingKernel) -> MulticlassData:
+        return data._replace(sqnorms=products.diagonal())
 
     def _decoding(self, loss_weight: float) -> KernelSet:
         """Rescaled slacks know the truth: labels without one are found by their scores."""

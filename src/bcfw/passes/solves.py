@@ -15,6 +15,7 @@ from bcfw.passes.contract import (
     list_parts,
     listed_scores,
     load_parts,
+    reserve,
     scores,
     slope,
     solve_parts,
@@ -22,7 +23,21 @@ from bcfw.passes.contract import (
 )
 from bcfw.passes.oracle import answer_and_direction
 from bcfw.passes.selection import next_block
-from bcfw.records import BLOCK, CALLS, CERTIFY, GAIN, NOT_MAXIMAL, STEP, STEPS, STOP, Lists, State, StepRule, Visits
+from bcfw.records import (
+    BLOCK,
+    CALLS,
+    CERTIFY,
+    GAIN,
+    NEEDS_ROOM,
+    NOT_MAXIMAL,
+    STEP,
+    STEPS,
+    STOP,
+    Lists,
+    State,
+    StepRule,
+    Visits,
+)
 
 
 def solve_pass(
@@ -73,10 +88,13 @@ def solve_pass(
             hinges[1, i] = hinge
             lists.size[i] = list_parts(data, i, lists.slack, state.mu, work, lists.parts[i])
             continue
-        tally[CALLS] += 1.0
-        tally[STEPS] += 1.0
         scale = state.c[i] / rule.lam
         state.gap[i] = state.c[i] * solve_parts(data, i, scale, state.mu, work)
+        if not reserve(data, i, state.mu, work):
+            tally[STOP] = NEEDS_ROOM
+            return j
+        tally[CALLS] += 1.0
+        tally[STEPS] += 1.0
         along = state.c[i] * slope(data, i, state.w, work)
         curvature = state.c[i] * scale * sqnorm(data, i, work)
         lists.idle[i] = not (along > 0.0 or curvature > 0.0)

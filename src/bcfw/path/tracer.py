@@ -115,7 +115,7 @@ class Tracer:
 
     def certificate(self, w: np.ndarray, hinge: HingeSums) -> Certificate:
         """Any weights with known hinge losses against the current dual point."""
-        return certificate(self.problem.lam, w, hinge, self.problem.dual_value())
+        return certificate(self.problem.regulariser(w), hinge, self.problem.dual_value())
 
     def shrink(self, lam: float, before: Solution) -> Certificate:
         """Go to a smaller lam with the weights of the solution before; their certificate there is known."""
@@ -225,6 +225,8 @@ def opened(
 ) -> Iterator[Tracer]:
     """A tracer for the problem; on leaving, callbacks hear of its ``path``. The arguments are those of ``train``."""
     chosen = None if solver is None else find_solver(solver)
+    if chosen is not None and not chosen.gives_weights:
+        raise OptionError(f"{type(chosen).__name__} forms no weights, which a path is made of; use another solver")
     check_arguments(model, y, callbacks, seed)
     Positive(1000, finite=False).check("", "max_passes", max_passes)
     Positive(None, finite=False, or_none=True).check("", "max_seconds", max_seconds)

@@ -13,6 +13,7 @@ from bcfw.solvers.bcfw import BCFW
 from bcfw.solvers.block_solves import BlockSolves
 from bcfw.solvers.cutting_plane import CuttingPlane
 from bcfw.solvers.exponentiated import ExponentiatedGradient
+from bcfw.solvers.kernelized import KernelBCFW
 from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.run import PassInfo
 from bcfw.solvers.subgradient import Subgradient
@@ -28,6 +29,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "cutting-plane": CuttingPlane,
     "exponentiated-gradient": ExponentiatedGradient,
     "subgradient": Subgradient,
+    "kernel-bcfw": KernelBCFW,
 }
 
 __all__ = ["SOLVERS", "PassInfo", "Solver", "find_solver"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bcfw.dual import Certificate, DualProblem
+from bcfw.dual.kernel_weights import KernelWeights
 from bcfw.errors import OptionError
 from bcfw.models.form import NEEDS, OFFERS
 from bcfw.options import Configurable
@@ -17,13 +18,15 @@ class Outcome(NamedTuple):
     """The point a solver returns, with its certificate.
 
     ``last`` is the last iterate when that is another point; ``solver`` the solver that was chosen, if one was.
+    A solver that forms no weights returns None as ``w``, and ``kernel_weights`` instead.
     """
 
-    w: np.ndarray
+    w: Any
     certificate: Certificate
     passes: float
     last: Outcome | None = None
     solver: Solver | None = None
+    kernel_weights: KernelWeights | None = None
 
 
 class Solver(Configurable):
@@ -65,6 +68,16 @@ class Solver(Configurable):
     @property
     def continues(self) -> bool:
         """Whether it can go on from the state that any run has left; if not, :meth:`prepare` raises."""
+        return True
+
+    @property
+    def saves(self) -> bool:
+        """Whether the state that it leaves can be saved, and continued from."""
+        return True
+
+    @property
+    def gives_weights(self) -> bool:
+        """Whether it forms w; if not, the result's ``w`` is None."""
         return True
 
     @property

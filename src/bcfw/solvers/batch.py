@@ -26,7 +26,7 @@ class BatchFW(Solver):
     def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
         n = len(problem.blocks)
         passes = run.calls // n
-        run.point = lambda: problem.state.w.copy()
+        run.point = lambda: problem.shown(problem.state.w)
         if problem.point is not None:  # where an earlier run ended may be good enough
             w, certificate = problem.point.copy(), certify_weights(problem, problem.point)
             run.record_certificate(problem, passes, certificate)

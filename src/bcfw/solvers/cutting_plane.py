@@ -194,7 +194,7 @@ class OneSlack:
         plane, hinges = self._find_plane(self.rounds)
         problem.oracle_calls += len(problem.blocks)
         hinge = hinge_sums(problem.state.c, hinges)
-        found = certificate(problem.lam, self.w, hinge, self.dual)
+        found = certificate(problem.regulariser(self.w), hinge, self.dual)
         return self.run.keep_best(found, self.w), plane
 
     def _find_plane(self, number: int) -> tuple[Plane, np.ndarray]:

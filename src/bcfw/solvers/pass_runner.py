@@ -60,7 +60,7 @@ class PassRunner:
         problem.tally[AVERAGED_STEPS:] = 0.0
         self.by_gap = by_gap
         self.chunks = {ORACLE: 1, CACHE_FIRST: 1, STORE_ONLY: 1}
-        run.point = self.weights
+        run.point = lambda: problem.shown(self._weights())
         #: Visits and seconds of the compiled calls of the last pass.
         self.timings: list[tuple[int, float]] = []
         self.certificate: Certificate | None = None
@@ -92,6 +92,7 @@ class PassRunner:
         # Before the first pass all gaps count as infinite: every block is visited once.
         visits = sampling.visits(rng, problem.movable, problem.state.gap if self._visited else None)
         self._visited = True
+        problem.expect(visits)
         problem.tally[[GAIN, DROPS]] = 0.0
         problem.point = None
         self.certificate = None

@@ -1,0 +1,235 @@
+"""A problem whose inputs are known by an input kernel alone: w is never formed, only the scores of all inputs.
+
+With features f(x) of the input kernel, the weights of the inputs are ``U = sum_p f(x_p) beta_p'`` with coefficients
+
+    beta_p = c_j/lam (z(y_j) - mu_j)(p)        for an input p of example j
+
+so that ``|U|^2 = sum_{p, s} k(x_p, x_s) beta_p'beta_s``. ``state.w`` holds the scores ``K beta`` (N, K) of all inputs,
+and behind them the other weights, which have finitely many features and are kept as they are
+(:mod:`bcfw.models.kernels.input_kernel`). Passes, certificates and block averages are those of any problem.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bcfw.dual.kernel_rows import KernelRows
+from bcfw.dual.kernel_weights import KernelWeights
+from bcfw.dual.problem import DualProblem
+from bcfw.dual.threads import Threads
+from bcfw.input_kernels import TrainingKernel
+from bcfw.kernels import KernelSet
+from bcfw.models.input_kernel import kernels_by_rows, kernels_on_coefficients, record_with_rows
+from bcfw.models.kernel_model import KernelForm
+from bcfw.passes.steps import exact_step
+from bcfw.records import STEPS, Lists, Visits
+
+#: When a row is missing, those of so many blocks that may need theirs next are computed with it: one product of
+#: matrices takes far less time than many of a matrix and a vector.
+AHEAD = 64
+
+#: Blocks whose gaps are looked at to choose them.
+LOOKED_AT = 4 * AHEAD
+
+
+class KernelProblem(DualProblem):
+    """The dual of a problem by kernel values.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        The same problem with explicit features, untouched; its model offers "input kernel".
+    kernel : TrainingKernel
+        Values among all inputs of the problem.
+    cache_mb : float
+        Megabytes of kernel rows to keep.
+
+    Attributes
+    ----------
+    rows : KernelRows
+    beta : (dim,) coefficients (N, K), and the other weights
+    """
+
+    def __init__(self, problem: DualProblem, kernel: TrainingKernel, cache_mb: float) -> None:
+        source = problem.form.model
+        model, units = source.on_unit_rows(problem.data, kernel)
+        K = units.n_labels
+        longest = int(np.max(np.diff(units.y_off)))
+        self.source = source
+        self.rows = KernelRows(kernel, cache_mb, longest)
+        self.beta = np.zeros(model.dim)
+        record: Any = type(units)
+        with_rows: Any = record_with_rows(record)
+        data = with_rows(
+            *units,
+            rows=self.rows.rows,
+            slot=self.rows.slot,
+            used=self.rows.used,
+            clock=self.rows.clock,
+            beta=self.beta,
+            before=np.zeros(longest * K),
+            changed=np.zeros(K, np.int64),
+            change=np.zeros(K),
+            live=np.zeros(len(units.indptr) - 1, np.int64),
+            n_live=np.zeros(1, np.int64),
+        )
+        self._stepping = kernels_by_rows(source.kernels)
+        self._fixed = kernels_on_coefficients(source.kernels)
+        model.kernels = self._stepping
+        super().__init__(KernelForm(model), data, problem.state.c, problem.lam, n_jobs=problem.n_jobs)
+        self.tally, self.oracle_calls = problem.tally, problem.oracle_calls
+        self._first_hinges = problem._first_hinges
+        self._refreshed = 0.0
+        self._order = np.zeros(0, np.int64)
+        self._set_live(np.arange(self.n_blocks))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """N and K of the coefficients."""
+        return self.rows.kernel.size, self.data.n_labels
+
+    def shown(self, w: np.ndarray) -> None:
+        """There are no weights to see."""
+
+    # --- scores and norms
+
+    @property
+    def v(self) -> np.ndarray:
+        """The coefficients; scores follow where they are set."""
+        return self.beta
+
+    @v.setter
+    def v(self, beta: np.ndarray) -> None:
+        self.beta[:] = beta
+        self.state.w[:] = self.scores_of(self.beta)
+
+    def scores_of(self, beta: np.ndarray) -> np.ndarray:
+        """(dim,) scores of all inputs, and the other weights, of any coefficients."""
+        N, K = self.shape
+        scores = self.rows.times(beta[: N * K].reshape(N, K))
+        return np.append(scores.ravel(), beta[N * K :])
+
+    def regulariser(self, w: np.ndarray) -> float:
+        """``lam/2 (<beta, K beta> + |others|^2)``; w must be the current scores.
+
+        Between certificates of exact block solves it is an estimate: not all scores are up to date.
+        """
+        assert w is self.state.w
+        return 0.5 * self.lam * float(self.beta @ w)
+
+    def dual_value(self) -> float:
+        return self.ell - self.regulariser(self.state.w)
+
+    def best_step(self, v: np.ndarray, direction: np.ndarray, slope: float) -> float:
+        """Maximiser over [0, 1] of the dual along a direction of the coefficients."""
+        return exact_step(slope, self.lam * float(direction @ self.scores_of(direction)), 1.0)
+
+    def hinges(self) -> np.ndarray:
+        """As of any problem, with scores that are computed anew from the coefficients."""
+        self.refresh()
+        found = super().hinges()
+        if self.lists is not None:
+            self._set_live(np.flatnonzero(self.lists.size != 0))
+        return found
+
+    def refresh(self) -> None:
+        """Compute all scores anew, unless no step was taken since."""
+        if self.tally[STEPS] != self._refreshed:
+            self.state.w[:] = self.scores_of(self.beta)
+            self._refreshed = self.tally[STEPS]
+
+    def v_from_blocks(self) -> np.ndarray:
+        """The coefficients, out of the block averages."""
+        with self.on_coefficients():
+            return super().v_from_blocks()
+
+    # --- passes
+
+    @property
+    def kernels(self) -> KernelSet:
+        return self.form.kernels
+
+    @contextlib.contextmanager
+    def on_coefficients(self) -> Iterator[None]:
+        """Within, passes apply directions to coefficients that they are given, and leave the scores alone."""
+        self.form.kernels = self._fixed
+        try:
+            yield
+        finally:
+            self.form.kernels = self._stepping
+
+    def expect(self, visits: Visits) -> None:
+        self._order = visits.order
+
+    def open_lists(self, slack: float) -> Lists:
+        """As of any problem; all blocks may move, so that the scores of all must be right."""
+        self.refresh()
+        self._set_live(np.arange(self.n_blocks))
+        return super().open_lists(slack)
+
+    def _set_live(self, blocks: np.ndarray) -> None:
+        """From now on steps keep the scores of these blocks up to date, and leave those of others alone."""
+        lengths = np.diff(self.data.y_off)
+        chosen = np.zeros(self.n_blocks, np.bool_)
+        chosen[blocks] = True
+        live = np.flatnonzero(np.repeat(chosen, lengths))
+        self.data.live[: len(live)] = live
+        self.data.n_live[0] = len(live)
+
+    def _make_room(self, i: int) -> None:
+        """Kernel rows of block i, and of others that will need theirs, or longer arrays of averages."""
+        if np.all(self.rows.slot[self._positions(i)] >= 0):
+            super()._make_room(i)
+            return
+        chosen = [self._positions(j) for j in self._likely_next(i)]
+        room = self.rows.capacity // 4  # rows that were just loaded must not drive out each other
+        totals = np.cumsum([len(one) for one in chosen])
+        chosen = [one for one, total in zip(chosen, totals, strict=True) if total <= room]
+        self.rows.load(np.unique(np.concatenate([*chosen, self._positions(i)])))
+
+    def _positions(self, i: int) -> np.ndarray:
+        return np.arange(self.data.y_off[i], self.data.y_off[i + 1])
+
+    def _likely_next(self, i: int) -> np.ndarray:
+        """Blocks without rows that can gain now, of those that come next or, without an order, of the largest gaps."""
+        missing = np.minimum.reduceat(self.rows.slot, self.data.y_off[:-1]) < 0
+        missing[i] = False
+        if len(self._order):
+            place = np.flatnonzero(self._order == i)
+            blocks = self._order[place[0] if len(place) else 0 :]
+            blocks = blocks[missing[blocks]]
+        else:
+            blocks = self.blocks[missing[self.blocks]]
+            blocks = blocks[np.argsort(-self.state.gap[blocks], kind="stable")]
+        blocks = blocks[:LOOKED_AT]
+        gaps, calls = np.zeros(self.n_blocks), self.oracle_calls
+        lists = self.lists
+        if lists is not None:  # they are to stay as they are
+            self.lists = lists._replace(parts=lists.parts.copy(), size=lists.size.copy())
+        self._hinges(self.state._replace(gap=gaps), np.unique(blocks), Threads(1))
+        self.lists, self.oracle_calls = lists, calls
+        blocks = blocks[gaps[blocks] > 0.0]
+        return blocks[:AHEAD]
+
+    # --- what is returned
+
+    def weights(self) -> KernelWeights:
+        """The current point as a function of new inputs."""
+        N, K = self.shape
+        beta = self.beta[: N * K].reshape(N, K)
+        support = np.flatnonzero(beta.any(axis=1))
+        kernel = self.rows.kernel
+        owners = np.unique(np.searchsorted(self.data.y_off, support, side="right"))
+        return KernelWeights(
+            model=self.source,
+            kernel=kernel.kernel,
+            support=support,
+            inputs=kernel.support(support),
+            coefficients=beta[support],
+            others=self.beta[N * K :].copy(),
+            n_examples=len(owners),
+        )

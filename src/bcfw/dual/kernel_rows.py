@@ -1,0 +1,90 @@
+"""Rows of kernel values, computed when they are needed and kept as far as memory goes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bcfw.errors import OptionError
+from bcfw.input_kernels import AT_ONCE, TrainingKernel
+
+
+class KernelRows:
+    """A cache of rows ``k(x_p, x_1), ..., k(x_p, x_N)``; those that were not used for longest make room.
+
+    Parameters
+    ----------
+    kernel : TrainingKernel
+    cache_mb : float
+        Megabytes that the rows may take.
+    least : int
+        Rows that must fit at once.
+
+    Attributes
+    ----------
+    rows : (capacity, N) array
+    slot : (N,) where the row of an input is; -1 where it is not kept
+    used : (N,) when it was last used, by ``clock`` (1,), which compiled code advances
+    computed : how many rows were computed so far
+    """
+
+    def __init__(self, kernel: TrainingKernel, cache_mb: float, least: int) -> None:
+        N = kernel.size
+        capacity = min(N, int(cache_mb * 1e6 / (8 * N)))
+        if capacity < least:
+            raise OptionError(
+                f"cache_mb is {cache_mb:g}, but the kernel rows of one example take {8e-6 * N * least:.3g} MB; "
+                "raise cache_mb"
+            )
+        self.kernel = kernel
+        self.rows = np.empty((capacity, N))
+        self.slot = np.full(N, -1)
+        self.used = np.zeros(N, np.int64)
+        self.clock = np.zeros(1, np.int64)
+        self.computed = 0
+        self._owner = np.full(capacity, -1)
+        self._filled = 0
+
+    @property
+    def capacity(self) -> int:
+        """Rows that fit."""
+        return len(self.rows)
+
+    def load(self, positions: np.ndarray) -> None:
+        """Make sure that the rows of some inputs, no more than fit, are kept."""
+        missing = positions[self.slot[positions] < 0]
+        if not len(missing):
+            return
+        self.clock += 1
+        self.used[positions] = self.clock
+        slots = self._free_slots(len(missing))
+        self.computed += len(missing)
+        if slots[-1] - slots[0] == len(slots) - 1:  # side by side, as long as there is room
+            self.kernel.rows(missing, out=self.rows[slots[0] : slots[-1] + 1])
+        else:
+            self.rows[slots] = self.kernel.rows(missing)
+        self.slot[missing], self._owner[slots] = slots, missing
+
+    def _free_slots(self, count: int) -> np.ndarray:
+        """Slots that are empty, and then those of the rows that were not used for longest."""
+        fresh = np.arange(self._filled, min(self._filled + count, self.capacity))
+        self._filled += len(fresh)
+        more = count - len(fresh)
+        if not more:
+            return fresh
+        old = np.argpartition(self.used[self._owner[: fresh[0] if len(fresh) else self.capacity]], more - 1)[:more]
+        self.slot[self._owner[old]] = -1
+        return np.sort(np.append(fresh, old))
+
+    def times(self, beta: np.ndarray) -> np.ndarray:
+        """(N, K) ``sum_s k(x_p, x_s) beta[s, k]`` for all inputs p; rows that are not kept are computed again."""
+        missing = np.flatnonzero((self.slot < 0) & beta.any(axis=1))
+        free = min(len(missing), self.capacity - self._filled)
+        self.load(missing[:free])
+        missing, kept = missing[free:], self._filled
+        out = self.rows[:kept].T @ beta[self._owner[:kept]]
+        step = max(1, AT_ONCE // len(beta))
+        for begin in range(0, len(missing), step):
+            some = missing[begin : begin + step]
+            out += self.kernel.rows(some).T @ beta[some]
+            self.computed += len(some)
+        return out

@@ -1,0 +1,80 @@
+"""What estimators share whose inputs may be compared by a kernel instead of their features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bcfw.errors import OptionError
+from bcfw.estimators.base import LabelSVM
+from bcfw.solvers import KernelBCFW, Solver
+
+#: Attributes that only explicit features have.
+EXPLICIT = ("coef_", "intercept_")
+
+
+class KernelSVM(LabelSVM):
+    """Base of the estimators with the options ``kernel``, ``gamma``, ``degree`` and ``coef0`` of scikit-learn's SVC.
+
+    With ``kernel=None`` or "linear" they are as without. Otherwise training is that of
+    :class:`bcfw.solvers.KernelBCFW`, the intercept is a constant feature beside those of the kernel, and there are
+    support vectors in the place of ``coef_``.
+    """
+
+    kernel: Any = None
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+
+    def _read_options(self) -> None:
+        super()._read_options()
+        self._kernel_solver = self._find_kernel_solver(0.0 if self._constant is None else self._constant)
+        if self._kernel_solver is None:
+            return
+        self._constant = None  # no feature of x, but one beside those of the kernel
+        if self.warm_start:
+            raise OptionError(f"{self._name}: warm_start=True does not go with a kernel; leave one of them out")
+        if getattr(self, "probability", False):
+            raise OptionError(f"{self._name}: probability=True does not go with a kernel; leave one of them out")
+
+    def _find_kernel_solver(self, bias: float) -> KernelBCFW | None:
+        """The solver by kernel values; None where features are explicit."""
+        explicit = self.kernel is None or (isinstance(self.kernel, str) and self.kernel == "linear")
+        if isinstance(self.solver, KernelBCFW):
+            if self.kernel is not None:
+                raise OptionError(f"{self._name}: kernel is given twice; leave it out, or give solver='auto'")
+            options = {name: getattr(self.solver, name) for name in KernelBCFW._options}
+            return KernelBCFW(**{**options, "bias": options["bias"] or bias})
+        if explicit and not (isinstance(self.solver, str) and self.solver == "kernel-bcfw"):
+            return None
+        if not isinstance(self.solver, str) or self.solver not in ("auto", "kernel-bcfw"):
+            raise OptionError(
+                f"{self._name}: solver {self.solver!r} needs explicit features and does not go with "
+                f"kernel={self.kernel!r}; leave solver='auto', or give KernelBCFW(kernel=...) and no kernel"
+            )
+        options = {"kernel": "rbf" if self.kernel is None else self.kernel, "bias": bias}
+        if self.kernel in ("rbf", "poly"):
+            options["gamma"] = self.gamma
+        if self.kernel == "poly":
+            options |= {"degree": self.degree, "coef0": self.coef0}
+        return KernelBCFW(**options)
+
+    @property
+    def _solver(self) -> Solver | str:
+        return self.solver if self._kernel_solver is None else self._kernel_solver
+
+    def _set_support(self) -> None:
+        """``support_`` (M,) and ``dual_coef_`` (K, M) in the place of explicit weights."""
+        weights = self.result_.kernel_weights
+        assert weights is not None
+        for name in EXPLICIT:
+            self.__dict__.pop(name, None)
+        self.support_, self.dual_coef_ = weights.support, weights.coefficients.T
+
+    def __getattr__(self, name: str) -> Any:
+        """Only for attributes that are not there."""
+        if name in EXPLICIT and vars(self).get("_kernel_solver") is not None:
+            raise AttributeError(
+                f"{type(self).__name__}: {name} is only available with explicit features (kernel=None or 'linear'); "
+                "support_ and dual_coef_ are what a kernel has instead"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

@@ -1,0 +1,264 @@
+"""Kernels between inputs: linear, polynomial, Gaussian, a user's function, or values that were computed before.
+
+An input kernel ``k(x, x') = <f(x), f(x')>`` stands for features f(x) that are never written down. Do not confuse it
+with the compiled kernels of :mod:`bcfw.kernels`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from bcfw.errors import InputError, OptionError, nearest
+from bcfw.options import Option, Positive
+
+#: Names of input kernels; a function of two (N, F) matrices that returns their (N, N') kernel values is one, too.
+INPUT_KERNELS = ("linear", "rbf", "poly", "precomputed")
+
+#: Rows with at least this share of entries that are not zero are multiplied as dense ones, which is faster.
+DENSE_SHARE = 0.1
+
+#: About so many kernel values are computed at once where they are not kept.
+AT_ONCE = 2**22
+
+#: Of a user's function, the values of so many inputs with each other are computed at once for the diagonal.
+FEW = 32
+
+#: Relative tolerance when a matrix of kernel values is checked to be symmetric.
+ASYMMETRY = 1e-8
+
+
+class KernelChoice(Option):
+    """A name in :data:`INPUT_KERNELS`, or a function."""
+
+    def allowed(self) -> str:
+        return " or ".join(map(repr, INPUT_KERNELS)) + ", or a function of two matrices"
+
+    def accepts(self, value: Any) -> bool:
+        return callable(value) or (isinstance(value, str) and value in INPUT_KERNELS)
+
+    def check(self, owner: str, name: str, value: Any) -> Any:
+        if isinstance(value, str) and not self.accepts(value):
+            raise OptionError(f"{owner}: {name} {value!r} is unknown; {nearest(value, INPUT_KERNELS)}")
+        return super().check(owner, name, value)
+
+
+class GammaChoice(Option):
+    """A number > 0, "scale" or "auto"."""
+
+    def allowed(self) -> str:
+        return "a number > 0, 'scale' or 'auto'"
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, str):
+            return value in ("scale", "auto")
+        return Positive(1.0).accepts(value)
+
+
+class InputKernel(NamedTuple):
+    """A kernel with its parameters, as scikit-learn's SVC has them.
+
+        linear       x'x'
+        rbf          exp(-gamma |x - x'|^2)
+        poly         (gamma x'x' + coef0)^degree
+        precomputed  the rows themselves hold the values between an input and all training inputs
+
+    ``bias^2`` is added to all of them: beside its features every input has a constant one of that value.
+    """
+
+    kind: Any
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+    bias: float = 0.0
+
+    def values(self, A: Any, B: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """(N, M) kernel values of rows A (N, F) and B (M, F), dense or sparse; written to ``out``, if it is given."""
+        if not callable(self.kind):
+            return self.from_factors(self.left(A), self.right(B), out)
+        found = self._of_the_user(A, B)
+        found += self.bias**2
+        if out is None:
+            return found
+        out[:] = found
+        return out
+
+    def left(self, A: Any) -> Any:
+        """The first factor: products of rows with those of the second are what the kernel is a function of.
+
+        For "rbf" these are ``-gamma |x - x'|^2 = (2 gamma x, 1, -gamma |x|^2)'(x', -gamma |x'|^2, 1)``.
+        """
+        if self.kind != "rbf":
+            return A
+        return with_columns(2.0 * self.gamma * A, np.ones(A.shape[0]), -self.gamma * square_sums(A))
+
+    def right(self, B: Any) -> Any:
+        """The second factor."""
+        if self.kind != "rbf":
+            return B
+        return with_columns(B, -self.gamma * square_sums(B), np.ones(B.shape[0]))
+
+    def from_factors(self, left: Any, right: Any, out: np.ndarray | None) -> np.ndarray:
+        """Kernel values out of the two factors."""
+        if sp.issparse(left) or sp.issparse(right):
+            product = left @ right.T
+            found = product.toarray() if sp.issparse(product) else np.asarray(product)
+            if out is not None:
+                out[:] = found
+                found = out
+        else:
+            found = np.matmul(left, right.T, out=out)
+        if self.kind == "rbf":
+            np.exp(found, out=found)
+        elif self.kind == "poly":
+            found *= self.gamma
+            found += self.coef0
+            found **= self.degree
+        if self.bias:
+            found += self.bias**2
+        return found
+
+    def _of_the_user(self, A: Any, B: Any) -> np.ndarray:
+        found = np.array(self.kind(A, B), dtype=np.float64)
+        if found.shape != (A.shape[0], B.shape[0]):
+            raise InputError(
+                f"kernel: for {A.shape[0]} and {B.shape[0]} inputs the function must return an array of shape "
+                f"{(A.shape[0], B.shape[0])}, got {found.shape}"
+            )
+        if not np.isfinite(found).all():
+            raise InputError("kernel: the function returned a NaN or an infinity")
+        return found
+
+
+class TrainingKernel:
+    """The kernel values among N training inputs.
+
+    Parameters
+    ----------
+    kernel : InputKernel
+    X : (N, F) matrix
+        For a precomputed kernel the (N, N) values.
+    """
+
+    def __init__(self, kernel: InputKernel, X: Any) -> None:
+        self.kernel = kernel
+        self.X = X
+        self.size = X.shape[0]
+        if kernel.kind == "precomputed":
+            check_symmetric(X)
+        self._right = X if callable(kernel.kind) else kernel.right(X)
+
+    def rows(self, positions: Any, out: np.ndarray | None = None) -> np.ndarray:
+        """(M, N) values of some inputs with all; written to ``out``, if it is given."""
+        if callable(self.kernel.kind):
+            return self.kernel.values(self.X[positions], self.X, out)
+        if self.kernel.kind != "precomputed":
+            return self.kernel.from_factors(self.kernel.left(self.X[positions]), self._right, out)
+        some = self.X[positions]
+        found = np.empty(some.shape) if out is None else out
+        np.add(some.toarray() if sp.issparse(some) else some, self.kernel.bias**2, out=found)
+        return found
+
+    def among(self, begin: int, end: int) -> np.ndarray:
+        """Values among the inputs in a range."""
+        if self.kernel.kind == "precomputed":
+            return self.rows(slice(begin, end))[:, begin:end]
+        return self.kernel.values(self.X[begin:end], self.X[begin:end])
+
+    def diagonal(self) -> np.ndarray:
+        """(N,) values of every input with itself."""
+        kind, X = self.kernel.kind, self.X
+        if kind == "precomputed":
+            return np.asarray(X.diagonal(), dtype=np.float64) + self.kernel.bias**2
+        if callable(kind):
+            pieces = [self.among(a, min(a + FEW, self.size)) for a in range(0, self.size, FEW)]
+            return np.concatenate([np.diagonal(piece) for piece in pieces])
+        if kind == "rbf":
+            return np.full(self.size, 1.0 + self.kernel.bias**2)
+        squares = square_sums(X)
+        if kind == "poly":
+            squares = (self.kernel.gamma * squares + self.kernel.coef0) ** self.kernel.degree
+        return squares + self.kernel.bias**2
+
+    def support(self, positions: np.ndarray) -> Any:
+        """What :meth:`product` needs to know of some inputs: their rows, or where they are."""
+        return positions if self.kernel.kind == "precomputed" else self.X[positions]
+
+
+def product(kernel: InputKernel, X: Any, support: Any, coefficients: np.ndarray) -> np.ndarray:
+    """``sum_s k(x_p, x_s) beta_s`` for new inputs X, in pieces.
+
+    Parameters
+    ----------
+    kernel : InputKernel
+    X : (N, F) matrix
+    support : of M training inputs, made by :meth:`TrainingKernel.support`
+    coefficients : (M, K) array
+
+    Returns
+    -------
+    (N, K) array
+    """
+    out = np.zeros((X.shape[0], coefficients.shape[1]))
+    step = max(1, AT_ONCE // max(1, len(coefficients)))
+    for begin in range(0, len(out), step) if len(coefficients) else ():
+        some = X[begin : begin + step]
+        if kernel.kind == "precomputed":
+            chosen = some[:, support]
+            values = (chosen.toarray() if sp.issparse(chosen) else chosen) + kernel.bias**2
+        else:
+            values = kernel.values(some, support)
+        out[begin : begin + step] = values @ coefficients
+    return out
+
+
+def make_kernel(kind: Any, gamma: Any, degree: int, coef0: float, bias: float, X: Any) -> InputKernel:
+    """A kernel for training inputs X (N, F): gamma "scale" is ``1 / (F var(X))``, "auto" is ``1 / F``."""
+    return InputKernel(kind, gamma_of(gamma, X), int(degree), float(coef0), float(bias))
+
+
+def gamma_of(gamma: Any, X: Any) -> float:
+    """The number behind "scale" and "auto"; one where X does not vary, as in scikit-learn."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / max(1, X.shape[1])
+    mean = X.mean()
+    variance = float((X.multiply(X).mean() - mean**2) if sp.issparse(X) else X.var())
+    return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
+
+
+def matrix_of(rows: Any) -> Any:
+    """CSR rows (fields ``indptr``, ``indices``, ``values``, ``n_features``) as one matrix, dense or sparse."""
+    shape = (len(rows.indptr) - 1, rows.n_features)
+    csr = sp.csr_array((rows.values, rows.indices.astype(np.int64), rows.indptr), shape=shape)
+    return csr.toarray() if csr.nnz >= DENSE_SHARE * shape[0] * shape[1] else csr
+
+
+def with_columns(A: Any, *columns: np.ndarray) -> Any:
+    """A (N, F), dense or sparse, with more columns behind."""
+    if sp.issparse(A):
+        return sp.hstack([A, *(sp.csr_array(column[:, None]) for column in columns)], format="csr")
+    return np.column_stack([A, *columns])
+
+
+def square_sums(A: Any) -> np.ndarray:
+    """(N,) squared norms of rows."""
+    return np.asarray(A.multiply(A).sum(axis=1)).ravel() if sp.issparse(A) else np.einsum("ij,ij->i", A, A)
+
+
+def check_symmetric(X: Any) -> None:
+    """Raise unless precomputed values are a symmetric (N, N) matrix."""
+    if X.shape[0] != X.shape[1]:
+        raise InputError(
+            f"kernel='precomputed': X must have the kernel values of {X.shape[0]} training inputs with each other, a "
+            f"square matrix, got shape {X.shape}"
+        )
+    step = max(1, AT_ONCE // max(1, X.shape[0]))
+    largest = abs(X).max()
+    for begin in range(0, X.shape[0], step):
+        difference = X[begin : begin + step] - X[:, begin : begin + step].T
+        if abs(difference).max() > ASYMMETRY * largest:
+            raise InputError("kernel='precomputed': X is not symmetric; k(x, x') and k(x', x) must be equal")
