@@ -98,6 +98,7 @@ def test_chains_with_a_kernel():
         ({"kernel": "rbf", "solver": BCFW()}, r"solver BCFW\(\) needs explicit features"),
         ({"kernel": "rbf", "solver": KernelBCFW()}, "kernel is given twice"),
         ({"kernel": "rbf", "warm_start": True}, "warm_start=True does not go with a kernel"),
+        ({"kernel": "rbf", "probability": True}, "probability=True does not go with a kernel"),
         ({"kernel": "rfb"}, "kernel 'rfb' is unknown"),
         ({"kernel": "rbf", "gamma": 0.0}, "gamma must be a number > 0"),
         ({"kernel": "poly", "degree": 0}, "degree must be a whole number >= 1"),
