@@ -18,6 +18,7 @@ from bcfw.passes.contract import (
     add_expected,
     advance,
     apply,
+    argmax,
     end_direction,
     expected_parts,
     part_scores,
@@ -38,8 +39,9 @@ LONGER = 1.05
 #: Relative tolerance of sums over the parts of a block.
 ROUNDING = 1e-14
 
-#: A step so many times as long as the exponents are wide leaves mass on the outputs of (nearly) the largest score only.
-DECISIVE = 1e6
+#: A difference of exponents beyond which mass cannot be seen beside other mass; and the largest that one step bridges:
+#: marginals of exponents that are larger by orders would be inexact.
+UNSEEN, WIDEST = 50.0, 1e4
 
 
 def loss_parts_pass(
@@ -102,8 +104,9 @@ def exponent_pass(
 def find_step(data: Any, i: int, state: Any, work: Any, rule: Any, eg: Any) -> float:
     """Halve eta_i until the dual does not fall; leaves direction, marginals and exponents.
 
-    Where nearly all mass lies on one output, a step may change nothing that floating point can resolve. Then one is
-    tried that takes all mass to the best output: if that gains nothing, the block stays, else the halving begins there.
+    Where nearly all mass lies on one output, a step may change nothing that floating point can resolve. Then the oracle
+    says whether another output is better. If so, the halving begins with a step about as wide as the exponents; if not,
+    the block stays.
 
     Returns
     -------
@@ -119,35 +122,33 @@ def find_step(data: Any, i: int, state: Any, work: Any, rule: Any, eg: Any) -> f
     end_direction(data, i, work)
     before = slope(data, i, state.w, work)
     eta = eg.eta[i] if eg.eta[i] > 0.0 else eg.last[0]
-    along, gain, noise = try_step(data, i, eta, before, state, work, rule, eg)
+    gain, noise = try_step(data, i, eta, before, state, work, rule, eg)
     if abs(gain) <= noise:
-        width = spread(theta)
-        if width == 0.0:
+        scores(data, i, state.w, 1.0, work)
+        if state.c[i] * (argmax(data, i, state.w, work) - before) <= noise:
             return -1.0
-        eta = DECISIVE * (1.0 + spread(eg.u[begin:end])) / width
-        along, gain, noise = try_step(data, i, eta, before, state, work, rule, eg)
-        if along <= noise:
-            return -1.0
+        eta = (UNSEEN + min(spread(eg.u[begin:end]), WIDEST)) / spread(theta)
+        gain, noise = try_step(data, i, eta, before, state, work, rule, eg)
     for _ in range(MOST_HALVINGS):
         if gain >= -noise:
             eg.last[0] = eta
             eg.eta[i] = eta * LONGER
             return max(gain, 0.0)
         eta *= 0.5
-        along, gain, noise = try_step(data, i, eta, before, state, work, rule, eg)
+        gain, noise = try_step(data, i, eta, before, state, work, rule, eg)
     return -1.0
 
 
 @not_inlined
 def try_step(
     data: Any, i: int, eta: float, before: float, state: Any, work: Any, rule: Any, eg: Any
-) -> tuple[float, float, float]:
+) -> tuple[float, float]:
     """Direction, marginals and exponents of a step of the size eta, from the value ``before`` of ``theta'mu_i``.
 
     Returns
     -------
     tuple of float
-        How much the dual would gain if it were linear, how much it gains, and how far these may be off by rounding.
+        How much the dual gains, and how far this may be off by rounding.
     """
     begin, end = eg.offsets[i], eg.offsets[i + 1]
     theta, trial, parts = eg.theta[: end - begin], eg.trial[: end - begin], eg.parts[: end - begin]
@@ -160,9 +161,8 @@ def try_step(
     for part in range(end - begin):
         after += theta[part] * parts[part]
         size += abs(theta[part]) * parts[part]
-    along = state.c[i] * (after - before)
     curvature = state.c[i] * state.c[i] / rule.lam * sqnorm(data, i, work)
-    return along, along - 0.5 * curvature, ROUNDING * state.c[i] * size
+    return state.c[i] * (after - before) - 0.5 * curvature, ROUNDING * state.c[i] * size
 
 
 @not_inlined
