@@ -17,7 +17,7 @@ FORM_NAMES = [name for name in dir(bcfw.models.Chain) if not name.startswith("_"
 
 def test_a_model_has_three_methods_to_write_and_few_hooks():
     public = {name for name in dir(bcfw.Model) if not name.startswith("_")}
-    assert public == {"features", "loss", "oracle", "dim", "exact_oracle", *HOOKS}
+    assert public == {"features", "loss", "oracle", "dim", "exact_oracle", "slack_rescaling", *HOOKS}
 
 
 @pytest.mark.usefixtures("steady_stopwatch")
