@@ -136,7 +136,7 @@ class KernelForm(UserForm):
         rows = {"feature rows"} if isinstance(self.model, FeatureRows) else set()
         solves = {"block solves"} if self.model.solves_blocks and self.kernels.bindings.get("EXACT", True) else set()
         marginals = {"marginals"} if "expected_parts" in self.kernels.bindings else set()
-        by_products = isinstance(self.model, KernelInputs) and not self.model._rescales_slack
+        by_products = not self.model._rescales_slack and isinstance(self.model, KernelInputs)
         inputs = {"input kernel"} if by_products else set()
         return super().offers | rows | solves | marginals | inputs
 
