@@ -5,7 +5,8 @@
 ``ChainSVM(probability=True)`` and python-crfsuite (L-BFGS with c2 = 1, its default without L1) learn from the same
 training sequences; printed are, for the labels of the test sequences: accuracy of the predicted labels and of the
 likeliest ones, mean logarithm of the true label's probability, expected calibration error in 15 bins of equal width and
-of equal mass (``bcfw.metrics``), the temperature and the seconds of training, folds included.
+of equal mass (``bcfw.metrics``), the temperature and seconds. Seconds are not alike: those of the SVM are its training,
+folds included; those of the CRF also convert the data and compute all marginals of the test sequences.
 
 python-crfsuite is no dependency of bcfw: ``pip install python-crfsuite``.
 """
