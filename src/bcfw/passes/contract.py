@@ -132,6 +132,17 @@ def end_direction(data: Any, i: int, work: Any) -> None:
     """The direction d is complete."""
 
 
+def direction_from_average(data: Any, i: int, mu: Any, work: Any) -> None:
+    """Make ``d = z(y) - mu_i``, from the block's average to the current labeling, the current direction.
+
+    A model may bind a faster one. It comes before every :func:`advance` but those of "block solves" and "marginals".
+    """
+    start_direction(data, i, work)
+    add_average(data, i, -1.0, mu, work)
+    add_labeling(data, i, 1.0, work)
+    end_direction(data, i, work)
+
+
 def slot_value(data: Any, i: int, slot: int, labelings: Any, by_parts: bool, w: np.ndarray, work: Any) -> float:
     """``theta_i'z(y)`` of a kept labeling; with ``by_parts`` theta is computed where it is still unknown.
 
@@ -273,6 +284,7 @@ KERNEL_NAMES = (
     "add_average",
     "add_labeling",
     "end_direction",
+    "direction_from_average",
     "slot_value",
     "difference",
     "slope",
@@ -293,7 +305,7 @@ def kernel_set(
     """A model's kernels, from the module in which they are written.
 
     A missing one is an error, except those that have a sensible form here: ``reserve`` (models of fixed size need
-    none), ``slot_value``, ``difference``, ``upper_bound`` and ``touched``.
+    none), ``direction_from_average``, ``slot_value``, ``difference``, ``upper_bound`` and ``touched``.
 
     Parameters
     ----------
@@ -310,6 +322,7 @@ def kernel_set(
     found = vars(home) if isinstance(home, ModuleType) else home
     optional = {
         "reserve": reserve,
+        "direction_from_average": direction_from_average,
         "slot_value": slot_value,
         "difference": difference,
         "upper_bound": upper_bound,

@@ -8,9 +8,9 @@ import numpy as np
 
 from bcfw.passes.contract import (
     EXACT,
-    add_average,
     add_labeling,
     argmax,
+    direction_from_average,
     end_direction,
     load_truth,
     scores,
@@ -22,14 +22,6 @@ from bcfw.passes.contract import (
 
 #: Relative tolerance: a block gap more negative than this is not rounding; the oracle was not maximal.
 ROUNDING = 1e-9
-
-
-def direction_from_average(data: Any, i: int, mu: Any, work: Any) -> None:
-    """Make ``d = z(y) - mu_i``, from the block's average to the current labeling, the current direction."""
-    start_direction(data, i, work)
-    add_average(data, i, -1.0, mu, work)
-    add_labeling(data, i, 1.0, work)
-    end_direction(data, i, work)
 
 
 def direction_to_truth(data: Any, i: int, work: Any) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bcfw.models.kernels.chain import POSITION, TRANSITION, add_part, transition_offset
+from bcfw.models.kernels.chain import transition_offset
+from bcfw.models.kernels.chain_directions import POSITION, TRANSITION, add_part
 
 #: Up to this difference of two transitions, sums of probabilities that are scaled at every position cannot vanish.
 WIDEST = 300.0
