@@ -49,6 +49,13 @@ class Work(NamedTuple):
     """The scratch arrays of one thread."""
 
 
+def fetch(data: Any, i: int, mu: Any, work: Any) -> None:
+    """Read here and there what the direction at block i will need: memory brings it while the oracle runs.
+
+    It may do nothing, and may leave anything where ``scores`` and ``argmax`` write.
+    """
+
+
 def scores(data: Any, i: int, w: np.ndarray, loss_weight: float, work: Any) -> None:
     """Write ``theta_i = loss_weight l_i + B_i'w`` to the scratch (loss_weight is 0 for plain decoding, else 1).
 
@@ -266,6 +273,7 @@ BLOCK_SOLVE_NAMES = ("load_parts", "listed_scores", "solve_parts", "direction_lo
 KERNEL_NAMES = (
     "Data",
     "Work",
+    "fetch",
     "scores",
     "argmax",
     "EXACT",
@@ -304,8 +312,8 @@ def kernel_set(
 ) -> KernelSet:
     """A model's kernels, from the module in which they are written.
 
-    A missing one is an error, except those that have a sensible form here: ``reserve`` (models of fixed size need
-    none), ``direction_from_average``, ``slot_value``, ``difference``, ``upper_bound`` and ``touched``.
+    A missing one is an error, except those that have a sensible form here: ``fetch``, ``reserve`` (models of fixed size
+    need none), ``direction_from_average``, ``slot_value``, ``difference``, ``upper_bound`` and ``touched``.
 
     Parameters
     ----------
@@ -321,6 +329,7 @@ def kernel_set(
     """
     found = vars(home) if isinstance(home, ModuleType) else home
     optional = {
+        "fetch": fetch,
         "reserve": reserve,
         "direction_from_average": direction_from_average,
         "slot_value": slot_value,

@@ -12,6 +12,7 @@ from bcfw.passes.contract import (
     argmax,
     direction_from_average,
     end_direction,
+    fetch,
     load_truth,
     scores,
     slope,
@@ -56,6 +57,7 @@ def oracle_and_direction(data: Any, i: int, w: np.ndarray, state: Any, work: Any
         Whether the oracle is maximal. If not, the block's average has a larger value than the oracle's output, beyond
         rounding, or a value is NaN.
     """
+    fetch(data, i, state.mu, work)
     scores(data, i, w, 1.0, work)
     return answer_and_direction(data, i, w, state, work)
 

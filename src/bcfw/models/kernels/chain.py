@@ -56,8 +56,8 @@ class ChainAverage(NamedTuple):
 
     Attributes
     ----------
-    part, mass : the pool, two arrays of one length. Label k at position t is ``t << 32 | k``, one number to read instead
-        of two; the transition from label a to label b is ``a K + b``. Positions stand in their order
+    part, mass : the pool, two arrays of one length. Label k at position t is ``t << 32 | k``, one number to read
+        instead of two; the transition from label a to label b is ``a K + b``. Positions are in their order
     start, size, room : (n,) where block i's list begins, how long it is, and how long it may become
     positions : (n,) how many of its parts are labels of positions; transitions follow
     tail : (1,) end of the used part of the pool

@@ -1,8 +1,8 @@
 """Directions of linear chains in part space, and the averages that move along them.
 
-The direction to an oracle's output is the one that matters for speed. It is merged from the block's list and the output,
-so that the entries of a position stand side by side; norms and moves of w make use of that where they find it. All
-other directions are sums, whose entries come in any order: ``slot`` knows where a part has its entry.
+The direction from the average to an oracle's output is the one that matters for speed. It is merged from the block's
+list and the output, so that the entries of a position stand side by side; the move of w makes use of that where it
+finds it. All other directions are sums, whose entries come in any order: ``slot`` knows where a part has its entry.
 """
 
 from __future__ import annotations
@@ -36,6 +36,20 @@ def write_entry(e, part, mass, d, work):
     work.d[e] = d
 
 
+def fetch(data, i, mu, work):
+    """Read a number of every cache line of the block's list and Gram matrix, 8 numbers long.
+
+    Nobody needs their sum, but what is not used would not be read.
+    """
+    average = ChainAverage(*mu)
+    total = 0.0
+    for m in range(average.start[i], average.start[i] + average.size[i], 8):
+        total += average.mass[m] + average.part[m]
+    for m in range(data.gram_off[i], data.gram_off[i + 1], 8):
+        total += data.gram[m]
+    work.best[0, 0] = total
+
+
 def direction_from_average(data, i, mu, work):
     """``d = z(y) - mu_i``: the block's list and the current labeling, merged."""
     average = ChainAverage(*mu)
@@ -47,7 +61,7 @@ def direction_from_average(data, i, mu, work):
 
 
 def merge_positions(average, begin, end, T, work):
-    """Both stand in the order of the positions: a label without mass comes after those of its position that have some."""
+    """Both are in the order of the positions; a label without mass comes after those of its position that have some."""
     e = 0
     m = begin
     for t in range(T):
@@ -132,6 +146,17 @@ def add_part(kind, row, label, s, work):
         work.slot[first + place] = e
         write_entry(e, position_part(row, label) if kind == POSITION else place, 0.0, 0.0, work)
     work.d[e] += s
+
+
+def order_positions(work):
+    """Sort the entries of positions by position; those of one position stay in their order."""
+    for e in range(1, work.size[POSITION]):
+        part, mass, d = work.part[e], work.mass[e], work.d[e]
+        f = e
+        while f > 0 and work.part[f - 1] >> 32 > part >> 32:
+            write_entry(f, work.part[f - 1], work.mass[f - 1], work.d[f - 1], work)
+            f -= 1
+        write_entry(f, part, mass, d, work)
 
 
 def end_direction(data, i, work):
@@ -255,12 +280,10 @@ def reserve(data, i, mu, work):
 
 
 def advance(data, i, gamma, work, mu):
-    """``mu_i += gamma d``; entries whose mass is gone leave the list, positions come into their order."""
+    """``mu_i += gamma d``; entries whose mass is gone leave the list. Those of positions are in order."""
     average = ChainAverage(*mu)
     start = average.start[i]
     middle = write_list(gamma, POSITION, work, start, average)
-    for m in range(start + 1, middle):
-        put_in_order(average, start, m)
     end = write_list(gamma, TRANSITION, work, middle, average)
     average.positions[i] = middle - start
     average.size[i] = end - start
@@ -277,17 +300,6 @@ def write_list(gamma, kind, work, begin, average):
             average.mass[end] = mass
             end += 1
     return end
-
-
-def put_in_order(average, begin, m):
-    """Move the label of a position at m before those of later positions."""
-    part, mass = average.part[m], average.mass[m]
-    while m > begin and average.part[m - 1] >> 32 > part >> 32:
-        average.part[m] = average.part[m - 1]
-        average.mass[m] = average.mass[m - 1]
-        m -= 1
-    average.part[m] = part
-    average.mass[m] = mass
 
 
 def apply(data, i, s, work, w):
@@ -327,7 +339,7 @@ def add_outer(data, start, s, work, out):
 
 def add_column(data, row, s, k, out):
     """``out[:, k] += s x_row``."""
-    K = data.n_labels
+    K = np.uint64(data.n_labels)  # unsigned: numba then leaves out what negative indices need
     column = out[k:]
     indices = data.indices[data.indptr[row] : data.indptr[row + 1]]
     values = data.values[data.indptr[row] : data.indptr[row + 1]]
@@ -337,7 +349,7 @@ def add_column(data, row, s, k, out):
 
 def add_column_pair(data, row, s, k, r, l, out):
     """``out[:, k] += s x_row`` and ``out[:, l] += r x_row`` for two labels."""
-    K = data.n_labels
+    K = np.uint64(data.n_labels)
     first, second = out[k:], out[l:]
     indices = data.indices[data.indptr[row] : data.indptr[row + 1]]
     values = data.values[data.indptr[row] : data.indptr[row + 1]]
