@@ -1,4 +1,4 @@
-"""Chain: the layout of w, the oracle on drawn problems, long sequences, single positions."""
+"""Chain: the layout of w, the oracle on drawn problems, long sequences, single positions, lists of parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bcfw
+from bcfw.dual import open_problem
 from bcfw.models import chain
+from bcfw.passes.contract import (
+    Data,
+    Work,
+    add_average,
+    add_labeling,
+    apply,
+    argmax,
+    direction_from_average,
+    end_direction,
+    scores,
+    slope,
+    sqnorm,
+    start_direction,
+)
+from bcfw.records import State, in_order
 from oracle_checks import arrays, check_oracle, costs
 from problems import CASES, chain_case
 
@@ -103,3 +119,79 @@ def test_the_hamming_loss_needs_no_matrix_and_trains_as_with_one():
     np.testing.assert_array_equal(results[0].w, results[1].w)
     assert results[0].model.cost is None
     assert results[0].model.loss([0, 1], [0, 2]) == results[1].model.loss([0, 1], [0, 2]) == 0.5
+
+
+def merged_and_summed(data_fields, work_fields, state_fields, out, w):
+    """Template: slope and squared norm of every block's direction, and all moves of w, by both ways to build it."""
+    data, work, state = Data(*data_fields), Work(*work_fields), State(*state_fields)
+    for i in range(out.shape[1]):
+        for way in range(2):
+            scores(data, i, state.w, 1.0, work)
+            argmax(data, i, state.w, work)
+            if way == 0:
+                direction_from_average(data, i, state.mu, work)
+            else:
+                start_direction(data, i, work)
+                add_average(data, i, -1.0, state.mu, work)
+                add_labeling(data, i, 1.0, work)
+                end_direction(data, i, work)
+            out[way, i, 0] = slope(data, i, state.w, work)
+            out[way, i, 1] = sqnorm(data, i, work)
+            apply(data, i, 1.0 + i, work, w[way])
+
+
+def stepped(passes=4):
+    X, y = long_sequences()
+    problem = open_problem(bcfw.models.Chain(), X, y, 0.01)
+    for _ in range(passes):
+        problem.visit(in_order(problem.blocks), problem.rule())
+    return problem
+
+
+def test_a_merged_direction_is_the_sum_of_labeling_and_average():
+    problem = stepped()
+    out, w = np.zeros((2, problem.n_blocks, 2)), np.zeros((2, len(problem.state.w)))
+    problem.call(merged_and_summed, out, w)
+    assert out[0].min() >= 0.0
+    assert out[0, :, 1].max() > 0.0
+    np.testing.assert_allclose(out[0], out[1], rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(w[0], w[1], rtol=1e-11, atol=1e-12)
+
+
+def in_order_of_positions(exported):
+    count, row, _, _, lengths = exported
+    owner = np.repeat(np.arange(len(count)), count)
+    positions = np.minimum(row, lengths[owner])
+    return np.all((np.diff(positions) >= 0) | (np.diff(owner) > 0))
+
+
+def test_saved_parts_come_into_the_order_of_the_positions():
+    """Directions are merged from lists in that order; a file may have them in any."""
+    problem, model = stepped(), bcfw.models.Chain()
+    count, row, label, mass, lengths = model.export_mu(problem.data, problem.state.mu)
+    owner = np.repeat(np.arange(len(count)), count)
+    drawn = np.lexsort((np.random.default_rng(0).random(len(row)), owner))
+    mu = model.import_mu(problem.data, [count, row[drawn], label[drawn], mass[drawn], lengths])
+    again = model.export_mu(problem.data, mu)
+    assert in_order_of_positions(again)
+    for one, other in zip(
+        model.marginals(problem.data, mu), model.marginals(problem.data, problem.state.mu), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_exponentiated_gradients_leave_lists_in_the_order_of_the_positions(monkeypatch):
+    """They have mass at all parts, most of which were not in the lists before; steps go on from there."""
+    case, export_mu, exported = CASES["chain-cost"], bcfw.models.Chain.export_mu, []
+
+    def export_and_note(model, data, mu):
+        exported.append(export_mu(model, data, mu))
+        return exported[-1]
+
+    monkeypatch.setattr(bcfw.models.Chain, "export_mu", export_and_note)
+    first = case.few_passes(2, solver="exponentiated-gradient")
+    second = case.train(tol=1e-2, solver="bcfw", warm_start=first)
+    assert exported
+    assert all(in_order_of_positions(arrays) for arrays in exported)
+    assert second.dual >= first.dual
+    assert abs(second.primal - case.enumerated().optimum.primal) <= second.gap + 1e-9

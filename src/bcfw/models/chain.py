@@ -27,7 +27,9 @@ from bcfw.kernels import entry
 from bcfw.models.input_kernel import KernelInputs
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import chain as chain_kernels
+from bcfw.models.kernels import chain_directions
 from bcfw.models.kernels.chain import ChainAverage, ChainData, ChainWork
+from bcfw.models.kernels.chain_directions import LABEL
 from bcfw.models.kernels.chain_marginals import CHAIN_MARGINAL_KERNELS
 from bcfw.models.kernels.labelings import LABELING_KERNELS, LABELING_VALUE_KERNELS
 from bcfw.models.probabilities import SumProduct
@@ -93,7 +95,7 @@ class Chain(SumProduct, KernelInputs, KernelModel):
     """
 
     kernels = kernel_set(
-        chain_kernels,
+        {**vars(chain_directions), **vars(chain_kernels)},
         {"Data": ChainData, "Work": ChainWork, **CHAIN_MARGINAL_KERNELS},
         shared={**LABELING_KERNELS, **LABELING_VALUE_KERNELS},
     )
@@ -134,9 +136,10 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         rows.check_width(self.n_features, "Chain")
         lengths = np.diff(y_off)
         trains = labels is not None
-        gram_off = offsets(np.where(trains & (lengths <= LONGEST_GRAM), lengths**2, 0))
+        gram_off = offsets(np.where(trains & (lengths <= LONGEST_GRAM), lengths * (lengths + 1) // 2, 0))
         gram = np.zeros(int(gram_off[-1]))
-        entry(chain_kernels.grams)(rows.indptr, rows.indices, rows.values, y_off, gram_off, gram)
+        ends = int(self.end_bias)
+        entry(chain_kernels.grams)(rows.indptr, rows.indices, rows.values, y_off, ends, gram_off, gram)
         return ChainData(
             rows.indptr,
             rows.indices,
@@ -149,18 +152,22 @@ class Chain(SumProduct, KernelInputs, KernelModel):
             1.0 / lengths if self.normalize else np.ones(len(lengths)),
             rows.n_features,
             int(self.n_labels or 0),
-            int(self.end_bias),
+            ends,
         )
 
     def with_values(self, data: ChainData, values: np.ndarray) -> ChainData:
         gram = np.zeros_like(data.gram)
-        entry(chain_kernels.grams)(data.indptr, data.indices, values, data.y_off, data.gram_off, gram)
+        entry(chain_kernels.grams)(data.indptr, data.indices, values, data.y_off, data.ends, data.gram_off, gram)
         return data._replace(values=values, gram=gram)
 
     def with_products(self, data: ChainData, products: TrainingKernel) -> ChainData:
-        """Gram matrices of all sequences, also of long ones."""
-        gram_off = offsets(np.diff(data.y_off) ** 2)
-        gram = np.concatenate([products.among(a, b).ravel() for a, b in itertools.pairwise(data.y_off.tolist())])
+        """Gram matrices of all sequences, also of long ones; lower triangles, as :func:`chain_kernels.grams` has them."""
+        lengths = np.diff(data.y_off)
+        gram_off = offsets(lengths * (lengths + 1) // 2)
+        pieces = itertools.pairwise(data.y_off.tolist())
+        gram = np.concatenate([products.among(a, b)[np.tril_indices(b - a)] for a, b in pieces])
+        gram[gram_off[:-1]] += data.ends
+        gram[gram_off[1:] - 1] += data.ends
         return data._replace(gram=gram, gram_off=gram_off)
 
     def oracle_operations(self, data: ChainData) -> float:
@@ -183,11 +190,10 @@ class Chain(SumProduct, KernelInputs, KernelModel):
             best=np.zeros((T, K)),
             y=np.zeros(T, np.int64),
             size=np.zeros(2, np.int64),
-            row=np.zeros(most, np.int32),
-            label=np.zeros(most, np.int32),
+            part=np.zeros(most, np.int64),
             d=np.zeros(most),
             mass=np.zeros(most),
-            slot=np.full((T + K, K), -1, np.int32),
+            slot=np.full(most, -1, np.int32),
             stamp=np.zeros((T, K), np.int64),
             tick=np.zeros(1, np.int64),
             head=np.full(K, -1, np.int32),
@@ -203,8 +209,8 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         position = np.arange(len(data.y)) - data.y_off[block]
         inner = np.flatnonzero(block[1:] == block[:-1])
         pairs, times = np.unique((block[inner] * K + data.y[inner]) * K + data.y[inner + 1], return_counts=True)
-        positions = Parts(block, position, data.y, np.ones(len(data.y)))
-        return place_lists(n, positions, Parts(pairs // K**2, pairs // K % K, pairs % K, times))
+        positions = Parts(block, position << 32 | data.y, np.ones(len(data.y)))
+        return place_lists(n, positions, Parts(pairs // K**2, pairs % K**2, times))
 
     def enlarge_mu(self, mu: tuple[Any, ...]) -> ChainAverage:
         """A pool twice as long with the same lists."""
@@ -222,8 +228,10 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         inside = np.arange(len(owner)) - offsets(average.size)[owner]
         where = average.start[owner] + inside
         lengths = np.diff(data.y_off)
-        row = (average.part[where] >> 32) + np.where(inside < average.positions[owner], 0, lengths[owner])
-        label = average.part[where] & 0xFFFFFFFF
+        part, K = average.part[where], data.n_labels
+        at = inside < average.positions[owner]
+        row = np.where(at, part >> 32, part // K + lengths[owner])
+        label = np.where(at, part & LABEL, part % K)
         return [average.size.copy(), row.astype(np.int32), label.astype(np.int32), average.mass[where], lengths]
 
     def import_mu(self, data: ChainData, arrays: list[np.ndarray]) -> ChainAverage:
@@ -239,9 +247,13 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         parts = (offsets(lengths + K)[owner] + row) * K + label
         if len(np.unique(parts)) < total:
             raise InputError("Chain: mu_1 and mu_2, rows and labels of parts, hold one twice")
+        row = row.astype(np.int64)
+        order = np.lexsort((np.minimum(row, lengths[owner]), owner))
+        owner, row, label, mass = owner[order], row[order], label[order], mass[order]
         at = row < lengths[owner]
-        positions = Parts(owner[at], row[at], label[at], mass[at])
-        return place_lists(len(count), positions, Parts(owner[~at], (row - lengths[owner])[~at], label[~at], mass[~at]))
+        positions = Parts(owner[at], row[at] << 32 | label[at], mass[at])
+        part = (row - lengths[owner]) * K + label
+        return place_lists(len(count), positions, Parts(owner[~at], part[~at], mass[~at]))
 
     def marginals(self, data: ChainData, mu: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
         """(N, K) averaged labels of all positions and (n, K, K) averaged transition counts."""
@@ -297,11 +309,10 @@ class Chain(SumProduct, KernelInputs, KernelModel):
 
 
 class Parts(NamedTuple):
-    """Some parts of one kind, sorted by the blocks that own them: four arrays of one length."""
+    """Some parts of one kind, sorted by the blocks that own them: three arrays of one length."""
 
     owner: np.ndarray
-    row: np.ndarray
-    label: np.ndarray
+    part: np.ndarray
     mass: np.ndarray
 
 
@@ -313,6 +324,6 @@ def place_lists(n: int, positions: Parts, transitions: Parts) -> ChainAverage:
     part, mass = np.zeros(2 * total, np.int64), np.zeros(2 * total)
     for one, count, first in ((positions, n_positions, start), (transitions, n_transitions, start + n_positions)):
         where = first[one.owner] + np.arange(len(one.owner)) - offsets(count)[one.owner]
-        part[where] = one.row.astype(np.int64) << 32 | one.label
+        part[where] = one.part
         mass[where] = one.mass
     return ChainAverage(part, mass, start.copy(), size, n_positions, 2 * size, tail=np.array([total]))

@@ -6,8 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.passes.contract import EXACT, Data, Work, advance, apply, keep_labeling, load_labeling, loss, reserve
-from bcfw.passes.oracle import direction_from_average, hinge_upper_bound, oracle_and_direction
+from bcfw.passes.contract import (
+    EXACT,
+    Data,
+    Work,
+    advance,
+    apply,
+    direction_from_average,
+    keep_labeling,
+    load_labeling,
+    loss,
+    reserve,
+)
+from bcfw.passes.oracle import hinge_upper_bound, oracle_and_direction
 from bcfw.records import BLOCK, NEEDS_ROOM, NOT_MAXIMAL, STOP, State
 
 

@@ -49,6 +49,13 @@ class Work(NamedTuple):
     """The scratch arrays of one thread."""
 
 
+def fetch(data: Any, i: int, mu: Any, work: Any) -> None:
+    """Read here and there what the direction at block i will need: memory brings it while the oracle runs.
+
+    It may do nothing, and may leave anything where ``scores`` and ``argmax`` write.
+    """
+
+
 def scores(data: Any, i: int, w: np.ndarray, loss_weight: float, work: Any) -> None:
     """Write ``theta_i = loss_weight l_i + B_i'w`` to the scratch (loss_weight is 0 for plain decoding, else 1).
 
@@ -130,6 +137,17 @@ def add_labeling(data: Any, i: int, s: float, work: Any) -> None:
 
 def end_direction(data: Any, i: int, work: Any) -> None:
     """The direction d is complete."""
+
+
+def direction_from_average(data: Any, i: int, mu: Any, work: Any) -> None:
+    """Make ``d = z(y) - mu_i``, from the block's average to the current labeling, the current direction.
+
+    A model may bind a faster one. It comes before every :func:`advance` but those of "block solves" and "marginals".
+    """
+    start_direction(data, i, work)
+    add_average(data, i, -1.0, mu, work)
+    add_labeling(data, i, 1.0, work)
+    end_direction(data, i, work)
 
 
 def slot_value(data: Any, i: int, slot: int, labelings: Any, by_parts: bool, w: np.ndarray, work: Any) -> float:
@@ -255,6 +273,7 @@ BLOCK_SOLVE_NAMES = ("load_parts", "listed_scores", "solve_parts", "direction_lo
 KERNEL_NAMES = (
     "Data",
     "Work",
+    "fetch",
     "scores",
     "argmax",
     "EXACT",
@@ -273,6 +292,7 @@ KERNEL_NAMES = (
     "add_average",
     "add_labeling",
     "end_direction",
+    "direction_from_average",
     "slot_value",
     "difference",
     "slope",
@@ -292,8 +312,8 @@ def kernel_set(
 ) -> KernelSet:
     """A model's kernels, from the module in which they are written.
 
-    A missing one is an error, except those that have a sensible form here: ``reserve`` (models of fixed size need
-    none), ``slot_value``, ``difference``, ``upper_bound`` and ``touched``.
+    A missing one is an error, except those that have a sensible form here: ``fetch``, ``reserve`` (models of fixed size
+    need none), ``direction_from_average``, ``slot_value``, ``difference``, ``upper_bound`` and ``touched``.
 
     Parameters
     ----------
@@ -309,7 +329,9 @@ def kernel_set(
     """
     found = vars(home) if isinstance(home, ModuleType) else home
     optional = {
+        "fetch": fetch,
         "reserve": reserve,
+        "direction_from_average": direction_from_average,
         "slot_value": slot_value,
         "difference": difference,
         "upper_bound": upper_bound,

@@ -25,6 +25,7 @@ from bcfw.passes.contract import (
     Work,
     advance,
     apply,
+    direction_from_average,
     keep_labeling,
     load_labeling,
     loss,
@@ -33,7 +34,7 @@ from bcfw.passes.contract import (
     sqnorm,
     touched,
 )
-from bcfw.passes.oracle import direction_from_average, oracle_and_direction
+from bcfw.passes.oracle import oracle_and_direction
 from bcfw.passes.selection import next_block
 from bcfw.passes.steps import move, read_box_direction
 from bcfw.records import BLOCK, CALLS, GAIN, NEEDS_ROOM, NOT_MAXIMAL, STOP, Group, State, StepRule, Visits

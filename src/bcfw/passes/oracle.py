@@ -8,10 +8,11 @@ import numpy as np
 
 from bcfw.passes.contract import (
     EXACT,
-    add_average,
     add_labeling,
     argmax,
+    direction_from_average,
     end_direction,
+    fetch,
     load_truth,
     scores,
     slope,
@@ -22,14 +23,6 @@ from bcfw.passes.contract import (
 
 #: Relative tolerance: a block gap more negative than this is not rounding; the oracle was not maximal.
 ROUNDING = 1e-9
-
-
-def direction_from_average(data: Any, i: int, mu: Any, work: Any) -> None:
-    """Make ``d = z(y) - mu_i``, from the block's average to the current labeling, the current direction."""
-    start_direction(data, i, work)
-    add_average(data, i, -1.0, mu, work)
-    add_labeling(data, i, 1.0, work)
-    end_direction(data, i, work)
 
 
 def direction_to_truth(data: Any, i: int, work: Any) -> None:
@@ -64,6 +57,7 @@ def oracle_and_direction(data: Any, i: int, w: np.ndarray, state: Any, work: Any
         Whether the oracle is maximal. If not, the block's average has a larger value than the oracle's output, beyond
         rounding, or a value is NaN.
     """
+    fetch(data, i, state.mu, work)
     scores(data, i, w, 1.0, work)
     return answer_and_direction(data, i, w, state, work)
 

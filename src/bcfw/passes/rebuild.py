@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.passes.contract import Data, Work, advance, apply, load_truth, reserve, scores, slope
-from bcfw.passes.oracle import direction_from_average
+from bcfw.passes.contract import Data, Work, advance, apply, direction_from_average, load_truth, reserve, scores, slope
 from bcfw.passes.store import average_value, corner_values, fold
 from bcfw.passes.store_steps import REST, mass_of, pair_direction
 from bcfw.records import NEEDS_ROOM, STOP, State, Store

@@ -11,6 +11,7 @@ from bcfw.passes.contract import (
     add_average,
     add_labeling,
     advance,
+    direction_from_average,
     direction_scores,
     end_direction,
     keep_labeling,
@@ -23,7 +24,6 @@ from bcfw.passes.contract import (
     start_direction,
     start_parts,
 )
-from bcfw.passes.oracle import direction_from_average
 
 
 @not_inlined

@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 
 from bcfw.kernels import not_inlined
-from bcfw.passes.contract import advance, difference, end_direction, load_labeling, reserve, sqnorm, start_direction
-from bcfw.passes.oracle import direction_from_average
+from bcfw.passes.contract import (
+    advance,
+    difference,
+    direction_from_average,
+    end_direction,
+    load_labeling,
+    reserve,
+    sqnorm,
+    start_direction,
+)
 from bcfw.passes.steps import best_step, gain_of_step, line_search, move, read_box_direction
 from bcfw.passes.store import add_block, average_value, blend_direction
 from bcfw.records import AWAY, BEST, DROPS, FW, MOST_GAIN

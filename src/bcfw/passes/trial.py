@@ -14,6 +14,7 @@ from bcfw.passes.contract import (
     apply,
     argmax,
     difference,
+    direction_from_average,
     direction_scores,
     keep_labeling,
     labeling_scores,
@@ -31,7 +32,6 @@ from bcfw.passes.contract import (
     truth_value,
     upper_bound,
 )
-from bcfw.passes.oracle import direction_from_average
 
 #: Rows of what :func:`trial_pass` writes: the losses of the truth and of the oracle's output, the output's value (that
 #: of the truth is 0), and whether the output could be kept.

@@ -1,4 +1,4 @@
-"""Kernels of linear-chain models: scores, Viterbi, and directions in part space.
+"""Kernels of linear-chain models: scores and Viterbi.
 
 A chain with T positions and K labels has two kinds of parts: label k at position t, row t of a (T, K) matrix, and the
 transition from label a to label b, row a of a (K, K) one. (Transitions are counted over all positions because their
@@ -6,7 +6,7 @@ weights do not depend on the position.) An average of labelings uses few of thes
 parts and their mass in a common pool, positions first; a list that outgrows its room moves to the end of the pool.
 
 Weights are ``[U (F, K), first (K), last (K), trans (K, K)]``; rows of U are contiguous so that a sparse position adds
-whole rows.
+whole rows. Directions and averages are in :mod:`bcfw.models.kernels.chain_directions`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class ChainData(NamedTuple):
     indptr, indices, values : CSR of the (N, F) stacked position features
     y : (N,) true labels
     y_off : (n + 1,) position offsets of the sequences
-    gram : X X' of each short sequence, (T, T) flat
+    gram : inner products of the positions' features in each short sequence, biases of the ends included: the lower
+        triangle, row by row
     gram_off : (n + 1,) offsets into ``gram``; an empty range means: use the scratch vector
     cost : (K, K) loss of predicting the column for the row; empty for the Hamming loss
     loss_scale : (n,) factor of the summed cost (1/T when normalised)
@@ -55,7 +56,8 @@ class ChainAverage(NamedTuple):
 
     Attributes
     ----------
-    part, mass : the pool, two arrays of one length; a part is ``row << 32 | label``, one number to read instead of two
+    part, mass : the pool, two arrays of one length. Label k at position t is ``t << 32 | k``, one number to read
+        instead of two; the transition from label a to label b is ``a K + b``. Positions are in their order
     start, size, room : (n,) where block i's list begins, how long it is, and how long it may become
     positions : (n,) how many of its parts are labels of positions; transitions follow
     tail : (1,) end of the used part of the pool
@@ -78,9 +80,9 @@ class ChainWork(NamedTuple):
     theta, best : (T, K) scores; best score of a prefix that ends in a label
     y : (T,) the current labeling
     size : (2,) number of the current direction's entries, for positions and for transitions
-    row, label, d : its entries, in the order of the block's list, new parts last; transitions begin at entry T K
+    part, d : its entries, parts as in the average; transitions begin at entry T K
     mass : of the entries' parts in the average from which the direction starts
-    slot : (T + K, K) entry of a part, -1 for none; transitions begin at row T
+    slot : ((T + K) K,) entry of a part, -1 for none; labels of positions are at ``t K + k``, transitions follow
     stamp, tick : (T, K) and (1,) in which round a score was computed, and the current round
     head, next : (K,) and per entry: chains of entries with the same label, -1 at the end
     features : (F K,) for the norms of long sequences; empty without them
@@ -90,8 +92,7 @@ class ChainWork(NamedTuple):
     best: np.ndarray
     y: np.ndarray
     size: np.ndarray
-    row: np.ndarray
-    label: np.ndarray
+    part: np.ndarray
     d: np.ndarray
     mass: np.ndarray
     slot: np.ndarray
@@ -100,10 +101,6 @@ class ChainWork(NamedTuple):
     head: np.ndarray
     next: np.ndarray
     features: np.ndarray
-
-
-#: The two kinds of parts.
-POSITION, TRANSITION = range(2)
 
 
 def transition_offset(data):
@@ -207,12 +204,6 @@ def score_labeling(data, i, y, w, work):
         score_part(data, i, t, y[t], w, work)
 
 
-def direction_scores(data, i, w, work):
-    """Theta at the direction's labels of positions."""
-    for e in range(work.size[POSITION]):
-        score_part(data, i, work.row[e], work.label[e], w, work)
-
-
 def score_part(data, i, t, k, w, work):
     """``theta[t, k]`` with the loss, unless this round has computed it."""
     if work.stamp[t, k] == work.tick[0]:
@@ -254,267 +245,11 @@ def slot_value(data, i, slot, labelings, by_parts, w, work):
     return value
 
 
-def difference(data, i, slot, other, labelings, work):
-    """Only positions and transitions in which the two labelings differ enter the direction."""
-    T = data.y_off[i + 1] - data.y_off[i]
-    begin = slot_offset(data, i, slot, labelings)
-    y = labelings[begin : begin + T]
-    begin = slot_offset(data, i, other, labelings)
-    z = labelings[begin : begin + T]
-    start_direction(data, i, work)
-    for t in range(T):
-        if y[t] != z[t]:
-            add_part(POSITION, t, y[t], 1.0, work)
-            add_part(POSITION, t, z[t], -1.0, work)
-        if t > 0 and (y[t] != z[t] or y[t - 1] != z[t - 1]):
-            add_part(TRANSITION, y[t - 1], y[t], 1.0, work)
-            add_part(TRANSITION, z[t - 1], z[t], -1.0, work)
-    end_direction(data, i, work)
+def grams(indptr, indices, values, y_off, ends, gram_off, out):
+    """Lower triangle of ``X X'`` of every sequence that has room in ``out``; column indices are sorted.
 
-
-def first_entry(kind, work):
-    """Where the direction's entries of a kind begin."""
-    return kind * work.theta.shape[0] * work.theta.shape[1]
-
-
-def start_direction(data, i, work):
-    """``d = 0``: empty lists."""
-    work.size[POSITION] = 0
-    work.size[TRANSITION] = 0
-
-
-def add_average(data, i, s, mu, work):
-    """``d = s mu_i``: the average's parts are distinct and come first, so each is a new entry."""
-    average = ChainAverage(*mu)
-    start = average.start[i]
-    middle = start + average.positions[i]
-    read_entries(average, start, middle, POSITION, s, work)
-    read_entries(average, middle, start + average.size[i], TRANSITION, s, work)
-
-
-def read_entries(average, begin, end, kind, s, work):
-    """Make the parts of one kind in a piece of the pool the entries of the direction, with s times their mass."""
-    first = first_entry(kind, work)
-    row_of_slot = kind * work.theta.shape[0]
-    for m in range(end - begin):
-        e = first + m
-        row = average.part[begin + m] >> 32
-        label = average.part[begin + m] & 0xFFFFFFFF
-        work.row[e] = row
-        work.label[e] = label
-        work.mass[e] = average.mass[begin + m]
-        work.d[e] = s * average.mass[begin + m]
-        work.slot[row_of_slot + row, label] = e
-    work.size[kind] = end - begin
-
-
-def add_parts(data, i, s, y, work):
-    """``d += s z(y)``: every position's label and every transition."""
-    add_part(POSITION, 0, y[0], s, work)
-    for t in range(1, y.shape[0]):
-        add_part(POSITION, t, y[t], s, work)
-        add_part(TRANSITION, y[t - 1], y[t], s, work)
-
-
-def add_part(kind, row, label, s, work):
-    """Add s to the direction at one part."""
-    row_of_slot = kind * work.theta.shape[0] + row
-    e = work.slot[row_of_slot, label]
-    if e < 0:
-        e = first_entry(kind, work) + work.size[kind]
-        work.size[kind] += 1
-        work.row[e] = row
-        work.label[e] = label
-        work.mass[e] = 0.0
-        work.d[e] = 0.0
-        work.slot[row_of_slot, label] = e
-    work.d[e] += s
-
-
-def end_direction(data, i, work):
-    """Forget which entry a part has."""
-    for kind in range(2):
-        first = first_entry(kind, work)
-        row_of_slot = kind * work.theta.shape[0]
-        for e in range(first, first + work.size[kind]):
-            work.slot[row_of_slot + work.row[e], work.label[e]] = -1
-
-
-def slope(data, i, w, work):
-    """``theta'd``; the score of a transition is its weight."""
-    trans = w[transition_offset(data) :]
-    total = 0.0
-    for e in range(work.size[POSITION]):
-        total += work.d[e] * work.theta[work.row[e], work.label[e]]
-    first = first_entry(TRANSITION, work)
-    for e in range(first, first + work.size[TRANSITION]):
-        total += work.d[e] * trans[work.row[e] * data.n_labels + work.label[e]]
-    return total
-
-
-def sqnorm(data, i, work):
-    """``|B_i d|^2``: U's share, then those of the biases of the ends and of the transitions."""
-    T = data.y_off[i + 1] - data.y_off[i]
-    if data.gram_off[i + 1] > data.gram_off[i]:
-        total = unary_sqnorm_by_gram(data, i, T, work)
-    else:
-        total = unary_sqnorm_by_scratch(data, i, T, work)
-    if data.ends == 1:
-        for e in range(work.size[POSITION]):
-            if work.row[e] == 0:
-                total += work.d[e] * work.d[e]
-            if work.row[e] == T - 1:
-                total += work.d[e] * work.d[e]
-    first = first_entry(TRANSITION, work)
-    for e in range(first, first + work.size[TRANSITION]):
-        total += work.d[e] * work.d[e]
-    return total
-
-
-def unary_sqnorm_by_gram(data, i, T, work):
-    """``sum_k sum_{t, s} d[t, k] d[s, k] x_t'x_s``; entries of one label are chained."""
-    gram = data.gram[data.gram_off[i] : data.gram_off[i + 1]]
-    total = 0.0
-    for e in range(work.size[POSITION]):
-        t, k, d = work.row[e], work.label[e], work.d[e]
-        if d == 0.0:
-            continue
-        inner = 0.0
-        f = work.head[k]
-        while f >= 0:
-            inner += gram[t * T + work.row[f]] * work.d[f]
-            f = work.next[f]
-        total += d * (2.0 * inner + gram[t * T + t] * d)
-        work.next[e] = work.head[k]
-        work.head[k] = e
-    for e in range(work.size[POSITION]):
-        work.head[work.label[e]] = -1
-    return max(total, 0.0)
-
-
-def unary_sqnorm_by_scratch(data, i, T, work):
-    """Accumulate ``sum_t x_t d_t'`` in the scratch matrix, add up its squares, and clear what was touched."""
-    K = data.n_labels
-    start = data.y_off[i]
-    add_outer(data, start, 1.0, work, work.features)
-    total = 0.0
-    for e in range(work.size[POSITION]):
-        t, k = work.row[e], work.label[e]
-        if work.d[e] == 0.0:
-            continue
-        for j in range(data.indptr[start + t], data.indptr[start + t + 1]):
-            value = work.features[data.indices[j] * K + k]
-            total += value * value
-            work.features[data.indices[j] * K + k] = 0.0
-    return total
-
-
-def reserve(data, i, mu, work):
-    """Give block i's list room for the direction's new parts; False when the pool is used up."""
-    average = ChainAverage(*mu)
-    needed = work.size[POSITION] + work.size[TRANSITION]
-    if needed <= average.room[i]:
-        return True
-    room = max(needed, 2 * average.room[i])
-    start = average.tail[0]
-    if start + room > average.mass.shape[0]:
-        return False
-    old = average.start[i]
-    for e in range(average.size[i]):
-        average.part[start + e] = average.part[old + e]
-        average.mass[start + e] = average.mass[old + e]
-    average.start[i] = start
-    average.room[i] = room
-    average.tail[0] = start + room
-    return True
-
-
-def advance(data, i, gamma, work, mu):
-    """``mu_i += gamma d``; entries whose mass is gone leave the list."""
-    average = ChainAverage(*mu)
-    start = average.start[i]
-    middle = write_entries(gamma, POSITION, work, start, average)
-    end = write_entries(gamma, TRANSITION, work, middle, average)
-    average.positions[i] = middle - start
-    average.size[i] = end - start
-
-
-def write_entries(gamma, kind, work, begin, average):
-    """Write the entries of one kind, moved by gamma, into the pool from ``begin`` on; returns where they end."""
-    first = first_entry(kind, work)
-    end = begin
-    for e in range(first, first + work.size[kind]):
-        mass = work.mass[e] + gamma * work.d[e]
-        if mass > 0.0:
-            average.part[end] = np.int64(work.row[e]) << 32 | work.label[e]
-            average.mass[end] = mass
-            end += 1
-    return end
-
-
-def apply(data, i, s, work, w):
-    """``w += s B_i d``."""
-    K = data.n_labels
-    F = data.n_features
-    start = data.y_off[i]
-    add_outer(data, start, s, work, w)
-    if data.ends == 1:
-        last = data.y_off[i + 1] - start - 1
-        for e in range(work.size[POSITION]):
-            if work.row[e] == 0:
-                w[F * K + work.label[e]] += s * work.d[e]
-            if work.row[e] == last:
-                w[F * K + K + work.label[e]] += s * work.d[e]
-    trans = w[transition_offset(data) :]
-    first = first_entry(TRANSITION, work)
-    for e in range(first, first + work.size[TRANSITION]):
-        trans[work.row[e] * K + work.label[e]] += s * work.d[e]
-
-
-def add_outer(data, start, s, work, out):
-    """``out += s sum_t x_t d_t'``, a flat (F, K) matrix."""
-    K = data.n_labels
-    for e in range(work.size[POSITION]):
-        t, k, change = work.row[e], work.label[e], s * work.d[e]
-        if change != 0.0:
-            column = out[k:]
-            indices = data.indices[data.indptr[start + t] : data.indptr[start + t + 1]]
-            values = data.values[data.indptr[start + t] : data.indptr[start + t + 1]]
-            for j in range(indices.shape[0]):
-                column[indices[j] * K] += change * values[j]
-
-
-def touched(data, i, work, out):
-    """Features of the moved positions in the columns of their labels, moved transitions and biases of the ends."""
-    K, F = data.n_labels, data.n_features
-    start = data.y_off[i]
-    T = data.y_off[i + 1] - start
-    if work.size[TRANSITION] > out.shape[0]:
-        return -1
-    first = first_entry(TRANSITION, work)
-    for e in range(work.size[TRANSITION]):
-        out[e] = transition_offset(data) + work.row[first + e] * K + work.label[first + e]
-    listed = work.size[TRANSITION]
-    for e in range(work.size[POSITION]):
-        row, label = work.row[e], work.label[e]
-        begin, end = data.indptr[start + row], data.indptr[start + row + 1]
-        if listed + end - begin + 2 > out.shape[0]:
-            return -1
-        for j in range(begin, end):
-            out[listed] = data.indices[j] * K + label
-            listed += 1
-        if data.ends == 1:
-            if row == 0:
-                out[listed] = F * K + label
-                listed += 1
-            if row == T - 1:
-                out[listed] = F * K + K + label
-                listed += 1
-    return listed
-
-
-def grams(indptr, indices, values, y_off, gram_off, out):
-    """Gram matrix ``X X'`` of every sequence that has room in ``out``; column indices are sorted."""
+    With ``ends``, the first position has one more feature, and so has the last: those of the biases.
+    """
     for i in range(y_off.shape[0] - 1):
         start = y_off[i]
         T = y_off[i + 1] - start
@@ -534,5 +269,6 @@ def grams(indptr, indices, values, y_off, gram_off, out):
                         a += 1
                     else:
                         b += 1
-                out[gram_off[i] + t * T + s] = total
-                out[gram_off[i] + s * T + t] = total
+                out[gram_off[i] + t * (t + 1) // 2 + s] = total
+        out[gram_off[i]] += ends
+        out[gram_off[i + 1] - 1] += ends

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bcfw.models.kernels.chain import POSITION, TRANSITION, add_part, transition_offset
+from bcfw.models.kernels.chain import transition_offset
+from bcfw.models.kernels.chain_directions import POSITION, TRANSITION, add_part, order_positions
 
 #: Up to this difference of two transitions, sums of probabilities that are scaled at every position cannot vanish.
 WIDEST = 300.0
@@ -169,7 +170,7 @@ def sum_after(u, behind, trans, k, K):
 
 
 def add_expected(data, i, s, parts, work):
-    """``d += s parts``, as entries of the parts that have any mass."""
+    """``d += s parts``, as entries of the parts that have any mass; in the order in which the average is kept."""
     K = data.n_labels
     T = data.y_off[i + 1] - data.y_off[i]
     for t in range(T):
@@ -180,6 +181,7 @@ def add_expected(data, i, s, parts, work):
         for b in range(K):
             if parts[T * K + a * K + b] > 0.0:
                 add_part(TRANSITION, a, b, s * parts[T * K + a * K + b], work)
+    order_positions(work)
 
 
 #: For the kernel set of chains.
