@@ -161,7 +161,7 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         return data._replace(values=values, gram=gram)
 
     def with_products(self, data: ChainData, products: TrainingKernel) -> ChainData:
-        """Gram matrices of all sequences, also of long ones; lower triangles, as :func:`chain_kernels.grams` has them."""
+        """Lower triangles of the Gram matrices of all sequences, also of long ones."""
         lengths = np.diff(data.y_off)
         gram_off = offsets(lengths * (lengths + 1) // 2)
         pieces = itertools.pairwise(data.y_off.tolist())
