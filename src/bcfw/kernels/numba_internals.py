@@ -53,19 +53,7 @@ def needs_addresses(library: Any) -> bool:
     return any(name.startswith(RuntimeLinker.PREFIX) for name in _global_names(library))
 
 
-class _Library(JITCodeLibrary):
-    """What both kinds of functions below share."""
-
-    def _optimize_functions(self, module: Any) -> None:
-        """As numba does, but only for functions that the module defines: most of its functions are but declared."""
-        module.data_layout = self._codegen._data_layout
-        for function in module.functions:
-            if not function.is_declaration:
-                passes, builder = self._codegen._function_pass_manager()
-                passes.run(function, builder)
-
-
-class _Inner(_Library):
+class _Inner(JITCodeLibrary):
     """The code of a function and of all that it calls, neither optimised nor turned into machine code."""
 
     def _optimize_final_module(self) -> None:
@@ -87,7 +75,7 @@ class _Inner(_Library):
         self._codegen._add_module(binding.parse_assembly(str(module)))
 
 
-class _Pass(_Library):
+class _Pass(JITCodeLibrary):
     """The code of a function that Python calls, and of all that it calls."""
 
     def _optimize_final_module(self) -> None:
