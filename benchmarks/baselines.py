@@ -152,11 +152,12 @@ def above_optimum(result: bcfw.Result, best: float) -> list[float]:
 
 
 def spread(values: np.ndarray, digits: int) -> str:
-    """Smallest and largest, or one number if they are the same."""
+    """Smallest and largest to so many digits, or one number if they are the same to two."""
     if np.isnan(values).all():
         return "-"
-    low, high = np.nanmin(values), np.nanmax(values)
-    return f"{low:.{digits}g}" if f"{low:.2g}" == f"{high:.2g}" else f"{low:.{digits}g} .. {high:.{digits}g}"
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    ends = [f"{float(f'{end:.{digits}g}'):g}" for end in (low, high)]
+    return ends[0] if f"{low:.2g}" == f"{high:.2g}" else " .. ".join(ends)
 
 
 def figure(task: Task, options: Options) -> None:

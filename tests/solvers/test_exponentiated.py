@@ -73,3 +73,14 @@ def test_models_without_marginals_are_one_error(name):
 def test_bounds_are_one_error():
     with pytest.raises(bcfw.OptionError, match="ExponentiatedGradient cannot handle bounds"):
         CASES["bounded-multiclass-cost"].train(solver=ExponentiatedGradient())
+
+
+def test_certificates_hold_for_exponents_of_any_size(real_data):
+    """On longer chains marginals of large exponents must still be averages of outputs."""
+    real_data(bcfw.datasets.ocr.SOURCE)
+    words = bcfw.datasets.fetch_ocr("small")
+    solver = ExponentiatedGradient(gap_every=1)
+    with pytest.warns(bcfw.ConvergenceWarning):
+        result = bcfw.train(bcfw.models.Chain(), words.X_train, words.y_train, lam=0.01, solver=solver, max_passes=100)
+    assert result.certified
+    assert np.all(np.diff(result.history["dual"]) >= -1e-13)

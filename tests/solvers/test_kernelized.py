@@ -18,7 +18,7 @@ from bcfw.solvers.run import SolverRun
 from problems import CASES, dense
 from reference import Enumerated
 
-MULTICLASS = [case for name, case in CASES.items() if name.startswith("multiclass")]
+MULTICLASS = [case for name, case in CASES.items() if name.startswith("multiclass") and not name.endswith("slack")]
 CHAINS = [case for name, case in CASES.items() if name.startswith("chain")]
 BOTH = MULTICLASS + CHAINS
 IDS = {"ids": lambda case: case.name}
