@@ -120,7 +120,8 @@ class SubgradientRunner(PassRunner):
         if not sums.averaging or k == m:
             return self.iterate()
         weighted = ((k + 1.0) * sums.total - sums.moment) / sums.lam if sums.lazy else sums.moment
-        return weighted / (0.5 * (k * (k + 1.0) - m * (m + 1.0)))  # type: ignore[no-any-return]
+        average = weighted / (0.5 * (k * (k + 1.0) - m * (m + 1.0)))
+        return self.problem.clip(average)  # rounding may lead out of the bounds
 
     def certify(self) -> Certificate:
         """Record the primal value of the weights to return."""
