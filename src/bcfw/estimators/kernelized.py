@@ -77,4 +77,4 @@ class KernelSVM(LabelSVM):
                 f"{type(self).__name__}: {name} is only available with explicit features (kernel=None or 'linear'); "
                 "support_ and dual_coef_ are what a kernel has instead"
             )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return object.__getattribute__(self, name)  # raises what it has raised before, reasons included
