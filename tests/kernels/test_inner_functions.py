@@ -49,7 +49,8 @@ def _needs_literals(k):
 
 
 @pytest.mark.skipif(internals() is None, reason="plain numba compiles anew for every literal")
-def test_a_function_is_compiled_once_for_all_literals():
+def test_a_function_is_compiled_once_for_all_literals(monkeypatch, tmp_path):
+    monkeypatch.setenv("BCFW_CACHE_DIR", str(tmp_path))  # an empty one, so that it is compiled
     kernels = KernelSet({})
     assert kernels.entry(_many_literals)(5) == 40
     assert len(kernels._copies[_scaled].overloads) == 1
