@@ -36,8 +36,13 @@ def check_within_gap(result, objective):
 
 
 def enough_passes(solver):
-    """For the tolerance; few for a solver without a dual point, which does not know when it is there."""
-    return 5000 if solver.certifies else 20
+    """For the tolerance; few for a solver without a dual point, which does not know when it is there.
+
+    Steps measured by the mass that they move are short where features are large.
+    """
+    if not solver.certifies:
+        return 20
+    return 50_000 if getattr(solver, "metric", None) == "alpha" else 5000
 
 
 @pytest.mark.part(0, of=4)
