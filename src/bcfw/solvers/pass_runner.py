@@ -60,7 +60,7 @@ class PassRunner:
         problem.tally[AVERAGED_STEPS:] = 0.0
         self.by_gap = by_gap
         self.chunks = {ORACLE: 1, CACHE_FIRST: 1, STORE_ONLY: 1}
-        run.point = lambda: problem.shown(self.weights())
+        run.point = lambda: problem.shown(self._weights())
         #: Visits and seconds of the compiled calls of the last pass.
         self.timings: list[tuple[int, float]] = []
         self.certificate: Certificate | None = None

@@ -111,7 +111,7 @@ class SubgradientRunner(PassRunner):
         sums, k = self.sums, self.sums.done[0]
         return sums.total / (sums.lam * k) if sums.lazy and k > 0.0 else sums.w.copy()
 
-    def weights(self) -> np.ndarray:
+    def _weights(self) -> np.ndarray:
         """The last iterate, or the average ``sum_k k w_k / sum_k k`` of those since the start of the run.
 
         ``sum_{j = m+1}^k j w_j`` is ``((k+1) total - moment) / lam`` where moment began as ``(m+1) total``.
@@ -125,7 +125,7 @@ class SubgradientRunner(PassRunner):
 
     def certify(self) -> Certificate:
         """Record the primal value of the weights to return."""
-        self.certificate = certify_primal(self.problem, self.weights())
+        self.certificate = certify_primal(self.problem, self._weights())
         self.run.record_certificate(self.problem, self.done, self.certificate)
         return self.certificate
 
