@@ -27,7 +27,7 @@ _HOMES = {
         "bcfw.estimators",
     ),
     **dict.fromkeys(("StructuralSVMCV", "MulticlassSVMCV", "MultilabelSVMCV", "ChainSVMCV"), "bcfw.estimators"),
-    "PositionWise": "bcfw.estimators",
+    **dict.fromkeys(("AttributeVectorizer", "PositionWise"), "bcfw.estimators"),
     **dict.fromkeys(
         ("BcfwError", "ConvergenceWarning", "InputError", "ModelError", "OptionError", "OracleError"), "bcfw.errors"
     ),

@@ -1,5 +1,6 @@
 """scikit-learn estimators: structural SVMs that fit, predict, score, clone, pickle and search like any other."""
 
+from bcfw.estimators.attributes import AttributeVectorizer
 from bcfw.estimators.chain import ChainSVM
 from bcfw.estimators.cross_validated import ChainSVMCV, MulticlassSVMCV, MultilabelSVMCV, StructuralSVMCV
 from bcfw.estimators.graph import GraphSVM
@@ -11,6 +12,7 @@ from bcfw.estimators.structural import StructuralSVM
 from bcfw.estimators.tree import TreeSVM
 
 __all__ = [
+    "AttributeVectorizer",
     "ChainSVM",
     "ChainSVMCV",
     "GraphSVM",
