@@ -16,6 +16,7 @@ _HOMES = {
     **dict.fromkeys(("regularization_path", "grid_path", "RegularizationPath"), "bcfw.path"),
     "minimize": "bcfw.product",
     "Result": "bcfw.result",
+    "Legs": "bcfw.solvers.legs",
     "MinimizeResult": "bcfw.product",
     "Progress": "bcfw.progress",
     "Sequences": "bcfw.inputs.sequences",

@@ -139,6 +139,7 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
     _scoring: Option = SCORING
     encoding: str | None = None
     vectorizer: AttributeVectorizer | None = None
+    vectorizer_: AttributeVectorizer
 
     def __init__(
         self,

@@ -62,3 +62,39 @@ def forward(before, trans, theta, out):
         p += 1
     for k in range(K):
         out[k] += theta[k]
+
+
+def decode_sparse(indptr, columns, values, offsets, starts, labels, weights, first, last, trans, theta, best, y, out):
+    """Write the best labels of every sequence under sparse weights.
+
+    Parameters
+    ----------
+    indptr, columns, values, offsets
+        Features of all positions; see :class:`bcfw.tagging.vocabulary.Encoded`.
+    starts, labels, weights, first, last, trans
+        See :class:`bcfw.tagging.decoder.ChainDecoder`; ``trans`` is flat.
+    theta, best, y
+        Scratch: (T, K) twice and (T,), for the longest sequence.
+    out : (N,) labels of all positions
+    """
+    K = first.shape[0]
+    for i in range(offsets.shape[0] - 1):
+        begin, T = offsets[i], offsets[i + 1] - offsets[i]
+        if T == 0:
+            continue
+        for t in range(T):
+            row = theta[t]
+            for k in range(K):
+                row[k] = 0.0
+            for j in range(indptr[begin + t], indptr[begin + t + 1]):
+                column = columns[j]
+                if column >= 0:
+                    value = values[j] if values.shape[0] > 0 else 1.0
+                    for m in range(starts[column], starts[column + 1]):
+                        row[labels[m]] += value * weights[m]
+        for k in range(K):
+            theta[0, k] += first[k]
+            theta[T - 1, k] += last[k]
+        best_path(theta, trans, T, best, y)
+        for t in range(T):
+            out[begin + t] = y[t]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bcfw.kernels import entry
-from bcfw.kernels.viterbi import best_path
+from bcfw.kernels.viterbi import decode_sparse
 from bcfw.tagging.vocabulary import Encoded
 
 
@@ -53,32 +53,5 @@ class ChainDecoder:
         found = np.zeros(given.offsets[-1], np.int32)
         weights = self.starts, self.labels, self.weights, self.first, self.last, self.transitions.ravel()
         scratch = np.zeros((longest, K)), np.zeros((longest, K)), np.zeros(longest, np.int32)
-        entry(decode_all)(*given, *weights, *scratch, found)
+        entry(decode_sparse)(*given, *weights, *scratch, found)
         return found
-
-
-def decode_all(
-    indptr, columns, values, offsets, starts, labels, weights, first, last, trans, theta, best, y, out
-):  # fmt: skip
-    """Write the best labels of every sequence; the first four arguments are those of :class:`Encoded`."""
-    K = first.shape[0]
-    for i in range(offsets.shape[0] - 1):
-        begin, T = offsets[i], offsets[i + 1] - offsets[i]
-        if T == 0:
-            continue
-        for t in range(T):
-            row = theta[t]
-            for k in range(K):
-                row[k] = 0.0
-            for j in range(indptr[begin + t], indptr[begin + t + 1]):
-                column = columns[j]
-                if column >= 0:
-                    value = values[j] if values.shape[0] > 0 else 1.0
-                    for m in range(starts[column], starts[column + 1]):
-                        row[labels[m]] += value * weights[m]
-        for k in range(K):
-            theta[0, k] += first[k]
-            theta[T - 1, k] += last[k]
-        best_path(theta, trans, T, best, y)
-        for t in range(T):
-            out[begin + t] = y[t]
