@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 import bcfw
-from bcfw.dual.saved_arrays import checksums
+from bcfw.saved_arrays import checksums
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))

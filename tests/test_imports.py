@@ -19,6 +19,8 @@ ORDER = [
     "options",
     "records",
     "files",
+    "saved_arrays",
+    "model_file",
     "kernels",
     "inputs",
     "tagging",
@@ -41,6 +43,7 @@ ORDER = [
     "metrics",
     "estimators",
     "formats",
+    "text",
     "datasets",
     "report",
     "commands",
@@ -54,21 +57,25 @@ NARROW = {
     "options": {"errors"},
     "records": set(),
     "files": {"errors"},
+    "saved_arrays": {"errors"},
+    "model_file": {"errors", "files", "saved_arrays"},
     "kernels": BASE,
     "inputs": BASE,
-    "tagging": BASE | {"kernels", "inputs", "model_file"},
+    "tagging": BASE | {"kernels", "inputs"},
     "input_kernels": {"errors", "options"},
     "run": {"errors"},
     "selection": {"errors", "options", "records", "kernels"},
     "progress": {"errors", "kernels", "run"},
     "passes": {"errors", "records", "kernels"},
     "models": BASE | {"kernels", "inputs", "input_kernels", "passes"},
-    "dual": BASE | {"kernels", "inputs", "input_kernels", "passes", "models"},
-    "solvers": BASE | {"kernels", "inputs", "input_kernels", "run", "selection", "passes", "models", "dual"},
+    "dual": BASE | {"saved_arrays", "kernels", "inputs", "input_kernels", "passes", "models"},
+    "solvers": BASE
+    | {"saved_arrays", "kernels", "inputs", "input_kernels", "run", "selection", "passes", "models", "dual"},
     "product": BASE | {"kernels", "inputs", "run", "selection", "progress"},
     **{face: {"product"} for face in ("domains", "objectives", "steps")},
-    "path": BASE | {"inputs", "run", "progress", "dual", "solvers", "result", "training"},
+    "path": BASE | {"saved_arrays", "inputs", "run", "progress", "dual", "solvers", "result", "training"},
     "metrics": BASE | {"inputs"},
+    "formats": BASE | {"inputs"},
     "datasets": BASE | {"inputs", "formats"},
 }
 
@@ -158,6 +165,10 @@ def test_a_run_knows_nothing_of_models():
 def test_training_loads_no_estimators():
     code = "import bcfw, numpy as np; bcfw.train(bcfw.models.Multiclass(), np.eye(2), [0, 1], lam=1.0)"
     assert not loaded_after(code) & {"sklearn", "matplotlib", "rich", "click"}
+
+
+def test_reading_a_model_file_loads_nothing_heavy():
+    assert not loaded_after("import bcfw.model_file") & HEAVY
 
 
 def test_minimize_loads_no_compiler():

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual.problem import DualProblem
-from bcfw.dual.saved_arrays import REMEDY, SavedArrays, check_sums, checksums
 from bcfw.errors import InputError
 from bcfw.files import replacing
 from bcfw.passes.rebuild import fold_pass
 from bcfw.records import STEPS, Store
+from bcfw.saved_arrays import REMEDY, SavedArrays, check_sums, checksums
 
 #: Version of the layout; a reader refuses any other.
 VERSION = 3

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,7 +13,8 @@ from bcfw.inputs.examples import read_list
 from bcfw.inputs.sequences import Sequences
 from bcfw.options import Count
 from bcfw.tagging.attributes import batches, is_attributes
-from bcfw.tagging.vocabulary import UNKNOWN, Encoded, HashedColumns, Vocabulary, encode
+from bcfw.tagging.rows import stacked_rows
+from bcfw.tagging.vocabulary import Encoded, encode, learn
 
 #: As many columns as 32-bit numbers can count.
 MOST_COLUMNS = 2**31 - 1
@@ -68,18 +68,12 @@ class AttributeVectorizer(TransformerMixin, BaseEstimator):
             Count(1, most=MOST_COLUMNS).check("AttributeVectorizer", "n_hashed", self.n_hashed)
             if self.min_count > 1:
                 raise InputError("AttributeVectorizer: min_count does not go with n_hashed; leave one of them out")
-        vocabulary = Vocabulary() if self.n_hashed is None else HashedColumns(int(self.n_hashed))
-        found = encode(batches(attribute_sequences(X), "AttributeVectorizer"), vocabulary.learn)
-        if self.min_count > 1:
-            rare = np.bincount(found.columns, minlength=len(vocabulary)) < self.min_count
-            renumbered = np.where(rare, UNKNOWN, np.cumsum(~rare) - 1).astype(np.int32)
-            found = found._replace(columns=renumbered[found.columns])
-            names = np.array(vocabulary.names, dtype=object)
-            vocabulary = Vocabulary(names[~rare].tolist())
+        given = batches(attribute_sequences(X), "AttributeVectorizer")
+        vocabulary, found = learn(given, int(self.min_count), self.n_hashed)
         if not len(vocabulary):
             raise InputError("AttributeVectorizer: X has no attributes; give some, or a smaller min_count")
         self.vocabulary_ = vocabulary
-        return matrix(found, len(vocabulary))
+        return stacked_rows(found, len(vocabulary))
 
     def encode(self, X: Any) -> Encoded:
         """The attributes as plain arrays: all that :class:`bcfw.tagging.decoder.ChainDecoder` needs."""
@@ -88,7 +82,7 @@ class AttributeVectorizer(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> Sequences:
         """The sequences as sparse rows; attributes that training has not seen are left out."""
-        return matrix(self.encode(X), len(self.vocabulary_))
+        return stacked_rows(self.encode(X), len(self.vocabulary_))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns."""
@@ -118,17 +112,3 @@ def has_attributes(X: Any) -> bool:
                 if not isinstance(position, list | tuple) or len(position):
                     return is_attributes(position)
     return False
-
-
-def matrix(found: Encoded, n_columns: int) -> Sequences:
-    """Encoded attributes as sparse rows, with sorted columns and without unknown ones."""
-    columns, values, indptr = found.columns, found.values, found.indptr
-    if not len(values):
-        values = np.ones(len(columns))
-    known = columns != UNKNOWN
-    if not known.all():
-        columns, values = columns[known], values[known]
-        indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
-    rows = sp.csr_array((values, columns, indptr), shape=(len(indptr) - 1, n_columns))
-    rows.sum_duplicates()
-    return Sequences(rows, found.offsets)

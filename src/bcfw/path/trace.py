@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.dual.saved_arrays import SavedArrays
 from bcfw.path.bounds import GapBound
+from bcfw.saved_arrays import SavedArrays
 
 #: Relative difference of two lam that count as the same.
 SAME_LAM = 1e-12

@@ -13,7 +13,6 @@ import numpy as np
 
 from bcfw.dual import Certificate, DualProblem, change_lam, open_problem, snapshots
 from bcfw.dual.certificates import HingeSums, certificate
-from bcfw.dual.saved_arrays import SavedArrays
 from bcfw.errors import InputError, OptionError, OracleError
 from bcfw.options import Positive
 from bcfw.path.bounds import GapBound
@@ -22,6 +21,7 @@ from bcfw.path.run import PathRun
 from bcfw.path.trace import COUNTS, PREFIX, Changes, Trace
 from bcfw.progress import progress_callbacks
 from bcfw.run import Callback, announced, warn_of_limit
+from bcfw.saved_arrays import SavedArrays
 from bcfw.solvers import BCFW, Solver, find_solver
 from bcfw.solvers.auto import USUAL_STORE_COST, choice, has_large_features
 from bcfw.solvers.base import require_match

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual import DualProblem, snapshots
-from bcfw.dual.saved_arrays import SavedArrays
 from bcfw.errors import OptionError
 from bcfw.options import Positive
+from bcfw.saved_arrays import SavedArrays
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.run import SolverRun
 

@@ -118,6 +118,29 @@ def encode(batches: Iterable[Attributes], column_of: Callable[[list[str]], np.nd
     return Encoded(summed(counts), stacked(columns, np.int32), stacked(filled, np.float64), summed(lengths))
 
 
+def learn(
+    batches: Iterable[Attributes], min_count: int = 1, n_hashed: int | None = None
+) -> tuple[Vocabulary | HashedColumns, Encoded]:
+    """Columns for all attributes, and the attributes as rows.
+
+    Parameters
+    ----------
+    batches : iterable of Attributes
+    min_count : int
+        Attributes that occur less often get no column.
+    n_hashed : int or None
+        With a number, so many hashed columns; not with ``min_count``.
+    """
+    vocabulary = Vocabulary() if n_hashed is None else HashedColumns(n_hashed)
+    found = encode(batches, vocabulary.learn)
+    if min_count <= 1:
+        return vocabulary, found
+    kept = np.bincount(found.columns, minlength=len(vocabulary)) >= min_count
+    renumbered = np.where(kept, np.cumsum(kept) - 1, UNKNOWN).astype(np.int32)
+    names = itertools.compress(vocabulary.names, kept.tolist())
+    return Vocabulary(names), found._replace(columns=renumbered[found.columns])
+
+
 def stacked(arrays: list[np.ndarray], dtype: Any) -> np.ndarray:
     return np.concatenate([np.zeros(0, dtype), *arrays]).astype(dtype, copy=False)
 

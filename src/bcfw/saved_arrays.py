@@ -1,16 +1,16 @@
-"""The arrays of a snapshot, each checked before compiled code reads it, and the checksums that files keep of them."""
+"""Arrays that were saved, each checked before compiled code reads it, and the checksums that files keep of them."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from bcfw.errors import InputError
 
-#: What to do about a state that cannot be used.
+#: What to do about a snapshot that cannot be used.
 REMEDY = "delete it and train anew, or give another one as warm_start"
 
 #: The largest finite number.
@@ -18,18 +18,24 @@ LARGEST = float(np.finfo(np.float64).max)
 
 
 class SavedArrays:
-    """Hands out the arrays of a snapshot; one that does not fit is an :class:`InputError` that names it.
+    """Hands out saved arrays; one that does not fit is an :class:`InputError` that names it.
 
     Parameters
     ----------
     snapshot : mapping of arrays by name
     source : str
         What messages call it: the file, or "warm_start".
+    remedy : str
+        What to do about arrays that cannot be used; ends the messages.
     """
 
-    def __init__(self, snapshot: Mapping[str, Any], source: str) -> None:
+    def __init__(self, snapshot: Mapping[str, Any], source: str, remedy: str = REMEDY) -> None:
         self.snapshot = snapshot
         self.source = source
+        self.remedy = remedy
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.snapshot
 
     def has(self, prefix: str) -> bool:
         """Whether the name of an array begins so."""
@@ -45,7 +51,7 @@ class SavedArrays:
     ) -> np.ndarray:
         """A copy of one array of the given type and shape (None: of any length), all of it within [least, most]."""
         if name not in self.snapshot:
-            raise InputError(f"{self.source}: the saved state is incomplete: it has no {name}; {REMEDY}")
+            raise InputError(f"{self.source}: the saved state is incomplete: it has no {name}; {self.remedy}")
         array = np.array(self.snapshot[name])
         fits = len(array.shape) == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
         if array.dtype != np.dtype(dtype) or not fits:
@@ -59,7 +65,7 @@ class SavedArrays:
 
     def damaged(self, name: str, why: str) -> InputError:
         """The error for an array that cannot be right."""
-        return InputError(f"{self.source}: the saved state is damaged: {name} {why}; {REMEDY}")
+        return InputError(f"{self.source}: the saved state is damaged: {name} {why}; {self.remedy}")
 
 
 def checksums(arrays: Mapping[str, Any]) -> np.ndarray:
@@ -67,13 +73,13 @@ def checksums(arrays: Mapping[str, Any]) -> np.ndarray:
     return np.array([[name, _hash(np.asarray(value))] for name, value in arrays.items()])
 
 
-def check_sums(arrays: Mapping[str, np.ndarray], saved: np.ndarray, source: str) -> None:
+def check_sums(arrays: Mapping[str, Any], saved: Iterable[Any], source: str, remedy: str = REMEDY) -> None:
     """Raise with the first array that is not the one whose checksum was saved."""
     expected = {str(name): str(digest) for name, digest in saved}
     for name in [*expected, *arrays]:
-        if name not in arrays or name not in expected or _hash(arrays[name]) != expected[name]:
+        if name not in arrays or name not in expected or _hash(np.asarray(arrays[name])) != expected[name]:
             raise InputError(
-                f"{source}: the saved state is damaged: {name} is not what was saved (its checksum differs); {REMEDY}"
+                f"{source}: the saved state is damaged: {name} is not what was saved (its checksum differs); {remedy}"
             )
 
 

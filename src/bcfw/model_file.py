@@ -1,0 +1,258 @@
+"""Model files: arrays and one JSON header in a safetensors file, with checksums, read without running any of it.
+
+A file is only a container here. What the header and the arrays mean, and whether they fit together, those check who
+read them: :meth:`bcfw.Result.save`, the estimators, :func:`bcfw.load`. The page ``docs/model_files.md`` has the layout.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from safetensors import safe_open
+from safetensors.numpy import save
+
+from bcfw.errors import InputError
+from bcfw.files import PathLike, check_writable, replacing
+from bcfw.saved_arrays import SavedArrays, check_sums, checksums
+
+#: Version of the layout; a reader refuses newer ones.
+LAYOUT = 1
+
+#: What to do about a file that cannot be used.
+REMEDY = "get the file again, or save the model anew"
+
+#: Kinds of numbers that arrays in files may have: truth values, whole and real numbers.
+KINDS = "biuf"
+
+#: A gap between positions that does not fit into a byte is written as this, and elsewhere in full.
+LONG = 255
+
+#: Compressed bytes hold at most so many times their number; what compresses better is kept as it is. Without a limit
+#: a small file could ask for any amount of memory.
+MOST_EXPANSION = 100
+
+#: Bytes in front of compressed ones: how many they hold.
+SIZE_BYTES = 8
+
+
+class ModelFile(NamedTuple):
+    """What a file holds: of which kind it is, the header, and arrays that are checked as they are taken."""
+
+    kind: str
+    header: dict[str, Any]
+    arrays: SavedArrays
+
+
+def write(path: PathLike, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Write a model file; an older one is replaced when the new one is complete.
+
+    Parameters
+    ----------
+    path : path
+    kind : str
+        What the file is for; a reader of another kind refuses it.
+    header : mapping
+        Anything that JSON has.
+    arrays : mapping of arrays by name
+        Of truth values, whole or real numbers.
+    """
+    check_writable(path, "model file")
+    arrays = {name: _plain(name, array) for name, array in arrays.items()}
+    text = json.dumps(header, separators=(",", ":"))
+    sums = checksums(_everything(kind, text, arrays)).tolist()
+    metadata = {"bcfw": str(LAYOUT), "kind": kind, "header": text, "checksums": json.dumps(sums)}
+    content = save(arrays, metadata)
+    with replacing(path) as file:
+        file.write(content)
+
+
+def read(path: PathLike) -> ModelFile:
+    """Read a model file.
+
+    Raises
+    ------
+    InputError
+        If it is no model file, was written by a newer bcfw, or is not as it was written. The message names the file.
+    """
+    metadata, arrays = _content(path)
+    if "bcfw" not in metadata:
+        raise InputError(f"{path} is a safetensors file, but no model of bcfw; give a file that save has written")
+    layout = metadata["bcfw"]
+    if layout.isascii() and layout.isdigit() and int(layout[:9]) > LAYOUT:
+        raise InputError(f"{path} was written by a newer bcfw (layout {layout[:9]}); update bcfw to read it")
+    try:
+        kind, text = metadata["kind"], metadata["header"]
+        sums = {str(name): str(digest) for name, digest in json.loads(metadata["checksums"])}
+        check_sums(_everything(kind, text, arrays), sums.items(), str(path), REMEDY)
+        header = json.loads(text)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise _unreadable(path, error) from error
+    if layout != str(LAYOUT) or not isinstance(header, dict):
+        raise _unreadable(path, "its header is no header")
+    return ModelFile(kind, header, SavedArrays(arrays, str(path), REMEDY))
+
+
+def _content(path: PathLike) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+    """Metadata and arrays of a safetensors file."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}; give the path of a model file") from error
+    except Exception as error:  # of what is no such file safetensors and numpy may raise anything
+        raise _unreadable(path, error) from error
+    for name, array in arrays.items():
+        if array.dtype.kind not in KINDS:
+            raise _unreadable(path, f"{name} has {array.dtype}")
+    return metadata, arrays
+
+
+def _unreadable(path: PathLike, why: Any) -> InputError:
+    return InputError(f"{path} is not a readable model file ({why}); {REMEDY}")
+
+
+def _plain(name: str, array: Any) -> np.ndarray:
+    """An array as safetensors takes it: its numbers in order, of a type that is the same on every machine."""
+    array = np.asarray(array, order="C")
+    if array.dtype.kind not in KINDS or array.dtype.itemsize > SIZE_BYTES:
+        raise InputError(
+            f"model file: {name} has {array.dtype}; only truth values, whole and real numbers can be saved"
+        )
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _everything(kind: str, text: str, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """All that has a checksum."""
+    return {"(kind)": kind, "(header)": text, **arrays}
+
+
+# --- weights ---------------------------------------------------------------------------------------------------------
+
+
+def pack_weights(name: str, w: Any) -> dict[str, np.ndarray]:
+    """A weight vector as arrays: whole or, where that takes less room, as its entries that are not zero.
+
+    Of these ``name.values`` are the numbers, ``name.gaps`` how many zeros stand before each (a compressed byte; those
+    from ``LONG`` on are in ``name.long_gaps``, eight bytes each), and ``name.dim`` the length of the vector.
+    """
+    w = np.ascontiguousarray(w, dtype=np.float64)
+    if w.ndim != 1 or not np.isfinite(w).all():
+        raise InputError(f"model file: {name} must be a vector of finite numbers to be saved, got shape {w.shape}")
+    positions = _set_positions(w)
+    gaps = np.diff(positions, prepend=-1) - 1
+    packed = {
+        f"{name}.values": w[positions],
+        f"{name}.gaps": _compressed(np.minimum(gaps, LONG).astype(np.uint8).tobytes()),
+        f"{name}.long_gaps": _compressed(gaps[gaps >= LONG].astype("<i8").tobytes()),
+        f"{name}.dim": np.array(len(w)),
+    }
+    return packed if sum(array.nbytes for array in packed.values()) < w.nbytes else {name: w}
+
+
+def unpack_weights(arrays: SavedArrays | Mapping[str, Any], name: str) -> np.ndarray:
+    """The weight vector that :func:`pack_weights` was given, bit by bit."""
+    saved = _saved(arrays)
+    if name in saved:
+        return saved.get(name, np.float64, (None,))
+    positions, values, dim = sparse_weights(saved, name)
+    try:
+        w = np.zeros(dim)
+    except (MemoryError, ValueError) as error:
+        raise saved.damaged(f"{name}.dim", f"asks for {dim} weights, more than there is memory for") from error
+    w[positions] = values
+    return w
+
+
+def sparse_weights(arrays: SavedArrays | Mapping[str, Any], name: str) -> tuple[np.ndarray, np.ndarray, int]:
+    """The entries of a weight vector that are not zero, without making the others.
+
+    Returns
+    -------
+    positions : (m,) int64 array, ascending
+    values : (m,) float64 array
+    dim : int
+        The length of the vector.
+    """
+    saved = _saved(arrays)
+    if name in saved:
+        w = saved.get(name, np.float64, (None,))
+        positions = _set_positions(w)
+        return positions, w[positions], len(w)
+    values, dim = saved.get(f"{name}.values", np.float64, (None,)), int(saved.get(f"{name}.dim", np.int64, (), 0))
+    gaps = np.frombuffer(_expanded(saved, f"{name}.gaps"), np.uint8).astype(np.int64)
+    long = _expanded(saved, f"{name}.long_gaps")
+    is_long = gaps == LONG
+    if len(gaps) != len(values) or len(long) != 8 * np.count_nonzero(is_long):
+        raise saved.damaged(f"{name}.gaps", f"does not fit {name}.values and {name}.long_gaps")
+    gaps[is_long] = np.frombuffer(long, "<i8")
+    positions = np.cumsum(gaps + 1) - 1
+    if len(positions) and not (positions[0] >= 0 and positions[-1] < dim and np.all(positions[1:] > positions[:-1])):
+        raise saved.damaged(f"{name}.gaps", f"has positions that are not in order within 0 .. {dim - 1}")
+    return positions, values, dim
+
+
+def _set_positions(w: np.ndarray) -> np.ndarray:
+    """Where a vector is not zero in every bit: minus zero counts."""
+    return np.flatnonzero(w.view(np.uint64))
+
+
+# --- texts -----------------------------------------------------------------------------------------------------------
+
+
+def pack_strings(name: str, strings: Sequence[str]) -> dict[str, np.ndarray]:
+    """A list of texts as one compressed array of bytes.
+
+    They are joined by a character that none of them has, which also stands in front; no texts are no bytes.
+    """
+    if not strings:
+        return {name: _compressed(b"")}
+    used = set().union(*strings)
+    separator = next(one for one in map(chr, (ord("\n"), *range(len(used) + 1))) if one not in used)
+    text = separator + separator.join(strings)
+    return {name: _compressed(text.encode("utf-8", "surrogatepass"))}
+
+
+def unpack_strings(arrays: SavedArrays | Mapping[str, Any], name: str) -> list[str]:
+    """The texts that :func:`pack_strings` was given."""
+    saved = _saved(arrays)
+    try:
+        text = _expanded(saved, name).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise saved.damaged(name, f"is no text ({error})") from error
+    return text[1:].split(text[0]) if text else []
+
+
+# --- compressed bytes ------------------------------------------------------------------------------------------------
+
+
+def _compressed(raw: bytes) -> np.ndarray:
+    packed = zlib.compress(raw)
+    if len(raw) > MOST_EXPANSION * len(packed):
+        packed = zlib.compress(raw, level=0)
+    return np.frombuffer(len(raw).to_bytes(SIZE_BYTES, "little") + packed, np.uint8)
+
+
+def _expanded(saved: SavedArrays, name: str) -> bytes:
+    packed = saved.get(name, np.uint8, (None,)).tobytes()
+    size = int.from_bytes(packed[:SIZE_BYTES], "little")
+    if size > MOST_EXPANSION * len(packed):
+        raise saved.damaged(name, f"asks for {size} bytes out of {len(packed)}")
+    engine = zlib.decompressobj()
+    try:
+        raw = engine.decompress(packed[SIZE_BYTES:], size + 1)
+    except zlib.error as error:
+        raise saved.damaged(name, f"cannot be decompressed ({error})") from error
+    if len(raw) != size or not engine.eof or engine.unused_data:
+        raise saved.damaged(name, f"does not hold {size} bytes")
+    return raw
+
+
+def _saved(arrays: SavedArrays | Mapping[str, Any]) -> SavedArrays:
+    return arrays if isinstance(arrays, SavedArrays) else SavedArrays(arrays, "model file", REMEDY)
