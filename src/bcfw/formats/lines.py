@@ -28,6 +28,9 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 #: What no text has: control characters other than tabs and line ends. A carriage return only comes before a newline.
 CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 
+#: The same without carriage returns, byte by byte: ``translate`` finds out far faster whether there is one.
+CONTROL_BYTES = bytes([*range(9), 11, 12, *range(14, 32), 127])
+
 
 class Lines:
     """Iterator over the lines of a binary file, without their ends ("\\n" or "\\r\\n"); a context manager.
@@ -104,8 +107,9 @@ class Lines:
         if end > self.longest:
             too_long = re.search(rb"[^\n]{%d}" % (self.longest + 1), block)
             end = too_long.start() if too_long else end
-        control = CONTROL.search(block, 0, end)
-        end = control.start() if control else end
+        if b"\r" in block or len(block.translate(None, CONTROL_BYTES)) < len(block):
+            control = CONTROL.search(block, 0, end)
+            end = control.start() if control else end
         try:
             block[:end].decode("utf-8")
         except UnicodeDecodeError as error:

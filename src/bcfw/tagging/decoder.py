@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from bcfw.kernels import entry
 from bcfw.kernels.viterbi import decode_sparse
 from bcfw.tagging.vocabulary import Encoded
-
-#: As long as a decoder has seen no more positions than these, interpreted code is faster than loading the compiler is.
-FEW_POSITIONS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +29,6 @@ class ChainDecoder:
     first: np.ndarray
     last: np.ndarray
     transitions: np.ndarray
-    _decoded: list[int] = field(default_factory=lambda: [0], init=False, repr=False)
 
     @classmethod
     def of_entries(
@@ -52,17 +47,15 @@ class ChainDecoder:
         starts = np.searchsorted(places, np.arange(n_features + 1, dtype=np.int64) * K)
         return cls(starts, (places % K).astype(np.int32), np.ascontiguousarray(values), *ends)
 
-    def decode(self, given: Encoded) -> np.ndarray:
-        """(N,) best labels of all positions; attributes without a column count for nothing."""
+    def decode(self, given: Encoded, compiled: bool = True) -> np.ndarray:
+        """(N,) best labels of all positions; attributes without a column count for nothing.
+
+        Interpreted code answers the same, slowly, but without loading the compiler.
+        """
         K, longest = len(self.first), int(np.max(np.diff(given.offsets), initial=1))
         found = np.zeros(given.offsets[-1], np.int32)
         weights = self.starts, self.labels, self.weights, self.first, self.last, self.transitions.ravel()
-        run = entry(decode_sparse) if self._pays_to_compile(len(found)) else decode_sparse
+        run = entry(decode_sparse) if compiled else decode_sparse
         scratch = np.zeros((longest, K)), np.zeros((longest, K)), np.zeros(longest, np.int32)
         run(*given, *weights, *scratch, found)
         return found
-
-    def _pays_to_compile(self, positions: int) -> bool:
-        """Whether to run compiled code for so many more positions: not for the first few of a new process."""
-        self._decoded[0] += positions
-        return "numba" in sys.modules or self._decoded[0] > FEW_POSITIONS
