@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bcfw.errors import InputError
 
@@ -178,6 +178,16 @@ class AttributeSet:
         rows[-1].append(END)
         return rows
 
+    def __getstate__(self) -> dict[str, Any]:
+        names = ("name", "lam", "encoding", "padding")
+        return {
+            "templates": [template.text for template in self.templates],
+            **{name: getattr(self, name) for name in names},
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
     def _groups_by_cell(self) -> dict[tuple[int, int], Callable[[str], tuple[str, ...]]]:
         """For each column and place, the function that gives the attributes that depend on that cell alone."""
         groups: dict[tuple[int, int], list[tuple[str, Field]]] = {}
@@ -195,7 +205,9 @@ class AttributeSet:
             if not cell:
                 return outside
             values = [(text, field, field.of(cell)) for text, field in fields]
-            return tuple(text if field.flag else f"{text}={value}" for text, field, value in values if value is not None)
+            return tuple(
+                text if field.flag else f"{text}={value}" for text, field, value in values if value is not None
+            )
 
         return attributes
 
@@ -207,7 +219,7 @@ class AttributeSet:
         for text, parts in self._combined:
             starts = [self._reach + place for _, place in parts]
             columns = [values[name][start : start + n] for (name, _), start in zip(parts, starts, strict=True)]
-            out.append([f"{text}={'|'.join(row)}" for row in zip(*columns, strict=True)])
+            out.append([f"{text}={row}" for row in map("|".join, zip(*columns, strict=True))])
             if not self.padding:
                 out[-1] = [name if all(row) else "" for name, *row in zip(out[-1], *columns, strict=True)]
         return out

@@ -129,12 +129,12 @@ class Format(ABC):
                 example = Example(number, before, None if position.label is None else [], [])
                 before = []
                 found += 1
-            if (position.label is None) is not (example.labels is None) or (labelled and position.label is None):
-                raise InputError(f"{source}, line {number}: {_about_label(position)}")
             example.lines.append(line)
             example.x.append(position.x)
-            if example.labels is not None:
+            if example.labels is not None and position.label is not None:
                 example.labels.append(position.label)
+            elif labelled or example.labels is not position.label:  # else both are None
+                raise InputError(f"{source}, line {number}: {_about_label(position)}")
             if key is ALONE:
                 yield example
                 example = None

@@ -25,8 +25,8 @@ class Table(Format):
     The first line is a header if none of its cells is a number. An entry of ``Example.x`` is the list of a row's cells
     without label and sequence: a float for a number; for a text the string "column=text", where columns without a
     header are called "1", "2", .... Which columns hold texts, the first row says. Files without labels have one
-    column less, or nothing in the label's. A cell may stand in double quotes, but not on several lines. Predictions come
-    in one more column, "predicted".
+    column less, or nothing in the label's. A cell may stand in double quotes, but not on several lines. Predictions
+    come in one more column, "predicted".
 
     Parameters
     ----------
@@ -93,7 +93,9 @@ class Table(Format):
         try:
             (cells,) = csv.reader([line], delimiter=delimiter, strict=True, skipinitialspace=True)
         except csv.Error as error:
-            raise InputError(f"{error} ({line[:40]!r}); quotes end on their line, two of them are one inside") from error
+            raise InputError(
+                f"{error} ({line[:40]!r}); quotes end on their line, two of them are one inside"
+            ) from error
         return [cell.strip() for cell in cells]
 
     def _begin(self, cells: list[str]) -> bool:
@@ -105,8 +107,10 @@ class Table(Format):
         without = names[:label] + names[label + 1 :]
         if settings["header"]:
             if cells not in (names, without):
-                raise InputError(f"the header is {_short(cells)}, but that of the training data {_short(names)}; give "
-                                 "these columns, with or without the label's")
+                raise InputError(
+                    f"the header is {_short(cells)}, but that of the training data {_short(names)}; give "
+                    "these columns, with or without the label's"
+                )
             return cells != names
         return len(cells) == len(without)
 
