@@ -67,6 +67,7 @@ NARROW = {
     **{face: {"product"} for face in ("domains", "objectives", "steps")},
     "path": BASE | {"inputs", "run", "progress", "dual", "solvers", "result", "training"},
     "metrics": BASE | {"inputs"},
+    "formats": BASE | {"inputs"},
     "datasets": BASE | {"inputs", "formats"},
 }
 
@@ -161,6 +162,12 @@ def test_training_loads_no_estimators():
 def test_minimize_loads_no_compiler():
     code = "import bcfw; bcfw.minimize((lambda x: 0.0, lambda x: [0 * x[0]]), [bcfw.domains.Simplex(2)])"
     assert not loaded_after(code) & {"numba", "sklearn", "scipy", "matplotlib", "rich", "click"}
+
+
+def test_formats_load_next_to_nothing():
+    """Predictions in a pipe begin soon."""
+    code = "import bcfw.formats as formats; list(formats.Columns().examples(['a A'], 'text'))"
+    assert not loaded_after(code) & (HEAVY | {"numpy"})
 
 
 def test_importing_bcfw_does_not_import_scikit_learn():

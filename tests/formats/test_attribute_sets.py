@@ -26,10 +26,22 @@ BASE = [
 PAIRS = [[("w", 0), ("pos", k)] for k in (-1, 0, 1)] + [[("w", k), ("pos", 0)] for k in (-1, 1)]
 WORD = [[(name, 0)] for name in (*AFFIXES, *LOOKS)]
 EXPECTED = {
-    "chunking": [*BASE, *WORD, *PAIRS, *([(name, k)] for name in AFFIXES for k in (-1, 1)), [("pos", -3)], [("pos", 3)]],
+    "chunking": [
+        *BASE,
+        *WORD,
+        *PAIRS,
+        *([(name, k)] for name in AFFIXES for k in (-1, 1)),
+        [("pos", -3)],
+        [("pos", 3)],
+    ],
     "chunking-fast": [*BASE, *WORD, *PAIRS],
     "chunking-base": BASE,
-    "tagging": [[("w", 0)], *([("l", k)] for k in (-2, -1, 0, 1, 2)), *([("l", k), ("l", k + 1)] for k in (-1, 0)), *WORD],
+    "tagging": [
+        [("w", 0)],
+        *([("l", k)] for k in (-2, -1, 0, 1, 2)),
+        *([("l", k), ("l", k + 1)] for k in (-1, 0)),
+        *WORD,
+    ],
     "ner": [
         [("w", 0)],
         *([("l", k)] for k in (-2, -1, 0, 1, 2)),
@@ -105,7 +117,7 @@ def test_exact_strings():
         *["cs[0]=X'Xx-d", "title[0]", "digit[0]", "hyphen[0]"],
         *["l[-2]=__OUT__", "l[-1]=mr.", "l[1]=__OUT__", "l[2]=__OUT__"],
         *["l[-1]|l[0]=mr.|o'neil-7", "l[0]|l[1]=o'neil-7|__OUT__"],
-    ] or sorted(ATTRIBUTE_SETS["tagging"](SENTENCE[:2])[1]) == sorted(naive_attributes("tagging", SENTENCE[:2], 1))
+    ]
     assert ATTRIBUTE_SETS["chunking-base"](SENTENCE[:1]) == [["w[0]=Mr.", "pos[0]=NNP", "__BOS__", "__EOS__"]]
 
 
@@ -170,7 +182,7 @@ B01
 """
 
 
-def test_templates_after_crf_plus_plus():
+def test_templates_after_crf_plus_plus(tmp_path):
     templates = Templates(TEMPLATES, "tmpl")
     assert templates(SENTENCE) == [
         ["U00:_B-2", "U01:Mr.", "U02:Mr./O'Neil-7|_B-1!", "U", "U:_B-1", "U:O'Neil-7"],
@@ -178,6 +190,9 @@ def test_templates_after_crf_plus_plus():
         ["U00:Mr.", "U01:ran", "U02:ran/_B+1|NNP!", "U", "U:O'Neil-7", "U:_B+1"],
     ]
     assert templates.n_columns == 2
+    path = tmp_path / "tmpl"
+    path.write_text(TEMPLATES)
+    assert Templates.from_file(path)(SENTENCE) == templates(SENTENCE)
     again = pickle.loads(pickle.dumps(templates))
     assert again.text == TEMPLATES
     assert Templates(again.text)(SENTENCE) == templates(SENTENCE)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 
 import pytest
 
 from bcfw.errors import InputError, OptionError
-from bcfw.formats import FORMATS, Columns, Crfsuite, Example, Libsvm, Table
+from bcfw.formats import FORMATS, Columns, Crfsuite, Example, Libsvm, Lines, Table
+from text_files import random_text
 
 
 def read(format, text, labelled=None):
@@ -88,7 +90,7 @@ def test_columns_of_further_files_are_those_of_training():
     read(conll, "a b c")
     read(conll, "a b")
     for text in ("a b c d", "a"):
-        with pytest.raises(InputError, match="line 1: . columns?, but 3 are expected"):
+        with pytest.raises(InputError, match=r"line 1: . columns?, but 3 are expected"):
             read(conll, text)
 
 
@@ -267,6 +269,7 @@ def test_tables_of_sequences():
     first, second, third = read(table, "doc,n,label\n1,1,a\n1,2,b\n2,3,a\n\n2,4,a")
     assert (first.labels, first.x) == (["a", "b"], [[1.0], [2.0]])
     assert (second.labels, third.labels) == (["a"], ["a"])
+    assert table.attributes(first.x[1]) == [("n", 2.0)]
     assert table.sequences
     assert again(table).sequences
     assert table.text(first, ["x", "y"]) == "doc,n,label,predicted\n1,1,a,x\n1,2,b,y\n"
@@ -306,7 +309,9 @@ def test_wrong_tables(text, line, message):
 def test_further_tables_have_the_header_of_training():
     table = Table()
     read(table, "a,b,label\n1,2,x")
-    with pytest.raises(InputError, match="line 1: the header is b, a, label, but that of the training data a, b, label"):
+    with pytest.raises(
+        InputError, match="line 1: the header is b, a, label, but that of the training data a, b, label"
+    ):
         read(again(table), "b,a,label\n1,2,x")
 
 
@@ -335,32 +340,29 @@ def test_examples_come_as_soon_as_they_are_complete(kind, lines, expected):
     assert [asked for _ in kind().examples(watched(), "file")] == expected
 
 
+def test_readiness_is_that_of_whole_examples():
+    """Not that of lines: those that are in memory may be the beginning of a sentence whose end is still to come."""
+
+    class Pieces(io.BytesIO):
+        """The first two sentences, two empty lines and one token more; then the rest."""
+
+        def read1(self, size=-1):
+            return super().read1(21 if self.tell() == 0 else size)
+
+    for kind, separator in ((Columns, " "), (Crfsuite, "\t")):
+        text = "a A\nb B\n\nc C\n\n\nd D\ne E\n\n".replace(" ", separator)
+        lines = Lines(Pieces(text.encode()), "pipe")
+        format = kind()
+        ready = [(format.ready(lines), lines.waiting) for _ in format.examples(lines, "pipe")]
+        assert ready == [(True, True), (False, True), (False, False)]
+    lines = Lines(io.BytesIO(b"1 1:1\n2 1:1\n"), "pipe")
+    assert [Libsvm().ready(lines) for _ in Libsvm().examples(lines, "pipe")] == [True, False]
+
+
 def test_as_many_predictions_as_positions():
     (example,) = read(Columns(), "a A\nb B")
     with pytest.raises(InputError, match="1 predictions for the 2 positions of line 1"):
         Columns().text(example, ["A"])
-
-
-def random_text(name, rng):
-    """A well-formed file with labels, as the program writes it."""
-    word = lambda: "".join(rng.choices("abÄß漢-.'%/", k=rng.randint(1, 6)))  # noqa: E731
-    number = lambda: repr(round(rng.uniform(-9, 9), 3))  # noqa: E731
-    if name == "csv":
-        rows = [",".join([number(), word(), number(), rng.choice("xyz")]) for _ in range(20)]
-        return "\n".join(["n,t,m,label", *rows, ""])
-    lines = []
-    for qid in range(8):
-        for _ in range(rng.randint(1, 5)):
-            if name == "conll":
-                lines.append(f"{word()} {word()} {rng.choice(['O', 'B-X', 'I-X'])}")
-            elif name == "crfsuite":
-                attributes = [rng.choice([word(), f"{word()}:{number()}", f"{word()}\\:", "\\\\"]) for _ in range(4)]
-                lines.append("\t".join([rng.choice("XYZ"), *attributes]))
-            else:
-                indices = sorted(rng.sample(range(1, 40), 4))
-                lines.append(f"{rng.choice('123')} qid:{qid} " + " ".join(f"{index}:{number()}" for index in indices))
-        lines += [""] * (name != "libsvm")
-    return "\n".join([*lines, ""])
 
 
 @pytest.mark.parametrize("seed", range(5))

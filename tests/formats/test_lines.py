@@ -141,7 +141,7 @@ def test_small_compressed_files_that_grow_without_end_take_little_memory():
 def test_paths_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match="is a folder; give the path of a file"):
         open_lines(tmp_path)
-    with pytest.raises(InputError, match="cannot read .*none: No such file"):
+    with pytest.raises(InputError, match=r"cannot read .*none: No such file"):
         open_lines(str(tmp_path / "none"))
     with pytest.raises(InputError, match="cannot read"):
         open_lines("a\0b")

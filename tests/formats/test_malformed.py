@@ -12,7 +12,7 @@ import pytest
 
 from bcfw.errors import InputError
 from bcfw.formats import FORMATS, Lines
-from test_formats import random_text
+from text_files import random_text
 
 N_FILES = 25
 
@@ -23,7 +23,7 @@ N_FILES = 25
 def is_text(line):
     """Whether the bytes of a line are UTF-8 without control characters."""
     line = line.removesuffix(b"\r")
-    if any(byte < 32 and byte != 9 or byte == 127 for byte in line):
+    if any((byte < 32 and byte != 9) or byte == 127 for byte in line):
         return False
     try:
         line.decode()
@@ -92,7 +92,7 @@ CHECKERS = {"conll": ConllChecker, "crfsuite": CrfsuiteChecker, "libsvm": Libsvm
 
 
 def first_bad_line(name, content):
-    """Number of the first line that is not well-formed, or None; the line after the last where there are no examples."""
+    """Number of the first line that is not well-formed, or None."""
     checker = CHECKERS[name]()
     lines = content.split(b"\n")
     for number, line in enumerate(lines, start=1):
@@ -130,7 +130,9 @@ def with_other_numbers(content, rng, safe):
     """NaN, infinity and the like in the place of a number or, where there are none, of a word."""
     places = [match.span() for match in re.finditer(rb"[^ \t\n,:]+", content) if match.start() >= safe]
     start, end = rng.choice(places)
-    new = rng.choice([b"nan", b"NaN", b"inf", b"-Infinity", b"1e999", b"", b"0", b"-1", b"1_0", b"0x1F", b"1,5", b"--1"])
+    new = rng.choice(
+        [b"nan", b"NaN", b"inf", b"-Infinity", b"1e999", b"", b"0", b"-1", b"1_0", b"0x1F", b"1,5", b"--1"]
+    )
     return content[:start] + new + content[end:]
 
 
@@ -146,6 +148,15 @@ DAMAGES = [truncated, with_noise, with_other_columns, with_other_numbers, in_oth
 
 def read(name, content):
     return list(FORMATS[name]().examples(Lines(io.BytesIO(content), "file"), "file", labelled=True))
+
+
+def error_of(name, content):
+    """The message where a file is refused, None where it has examples."""
+    try:
+        assert read(name, content)
+    except InputError as error:
+        return str(error)
+    return None
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
@@ -164,8 +175,7 @@ def test_damaged_files_have_errors_with_line_numbers(name, damage):
             refused += 1
             with pytest.raises(InputError, match=rf"^file, line {expected}: \S"):
                 read(name, content)
-    if (name, damage) not in ((("conll"), with_other_numbers), ("crfsuite", truncated)):  # these can hardly go wrong
-        assert refused >= 3
+    assert refused >= (3 if (name, damage) != ("conll", with_other_numbers) else 1)  # words may look as they like
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -176,8 +186,7 @@ def test_files_of_other_kinds(name):
     noise = [rng.randbytes(rng.randrange(1, 400)) for _ in range(50)]
     printable = ["".join(rng.choices(' \t\n,;:"\\#1.ae-', k=200)).encode() for _ in range(50)]
     compressed = [gzip.compress(text)[: rng.randrange(2, 60)] for text in others]
-    for content in [b"", b"\n", b" \n\t\n", *others, *noise, *printable, *compressed]:
-        try:
-            assert read(name, content)
-        except InputError as error:
-            assert re.match(r"file, line \d+: \S", str(error)), (content, str(error))
+    contents = [b"", b"\n", b" \n\t\n", *others, *noise, *printable, *compressed]
+    refused = [error for content in contents if (error := error_of(name, content)) is not None]
+    assert len(refused) > len(noise) // 2
+    assert [error for error in refused if not re.match(r"file, line \d+: \S", error)] == []

@@ -51,6 +51,8 @@ class Lines:
     waiting : bool
         Whether the next line is already in memory: asking for it reads nothing. While it is False the next line may
         be long in coming, so that a program in a pipe should write what it has.
+    paragraph_waiting : bool
+        Whether the lines in memory have an empty line after one that is not empty: the end of a sentence.
 
     Raises
     ------
@@ -64,12 +66,17 @@ class Lines:
         self.longest = longest
         self._file = file
         self._number = 0
-        self._left = 0
+        self._left = 0  # lines in memory that have not been asked for yet
+        self._left_at_end = 0  # how many of them will be left at the last end of a paragraph
         self._lines = self._read()
 
     @property
     def waiting(self) -> bool:
         return self._left > 0
+
+    @property
+    def paragraph_waiting(self) -> bool:
+        return self._left > self._left_at_end
 
     def __iter__(self) -> Iterator[str]:
         return self._lines
@@ -92,6 +99,7 @@ class Lines:
             lines = good.decode("utf-8").replace("\r\n", "\n").split("\n")
             lines.pop()  # what comes after the last line end: nothing
             self._left = len(lines)
+            self._left_at_end = len(lines) - 1 - _last_end(lines)
             for line in lines:
                 self._left -= 1
                 yield line
@@ -216,6 +224,11 @@ def open_lines(path: PathLike, longest: int = LONGEST) -> Lines:
     except (OSError, ValueError) as error:  # a ValueError for a null character in the name
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"cannot read {path}: {reason}; give the path of a file, or - for standard input") from error
+
+
+def _last_end(lines: list[str]) -> int:
+    """Index of the last empty line after one that is not empty, -1 without one."""
+    return next((k for k in range(len(lines) - 1, 0, -1) if lines[k - 1] and not lines[k]), -1)
 
 
 def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

@@ -65,6 +65,23 @@ class Table(Format):
     def sequences(self) -> bool:
         return self.settings["sequence"] is not None
 
+    def attributes(self, cells: list[float | str]) -> list[tuple[str, float]]:
+        """An entry of ``Example.x`` as pairs of an attribute and its weight.
+
+        A number is the weight of the attribute that has the column's name; texts have the weight 1.
+
+        Examples
+        --------
+        >>> from bcfw.formats import Table
+        >>> table = Table()
+        >>> (row,) = table.examples(["width,colour,class", "3,red,a"], "demo")
+        >>> table.attributes(row.x[0])
+        [('width', 3.0), ('colour=red', 1.0)]
+        """
+        others = (self.settings["label"], self.settings["sequence"])
+        names = [name for place, name in enumerate(self.settings["columns"]) if place not in others]
+        return [(cell, 1.0) if isinstance(cell, str) else (name, cell) for name, cell in zip(names, cells, strict=True)]
+
     def _reader(self) -> Callable[[str], Position | None]:
         begun = False
         without_label = False
@@ -142,17 +159,14 @@ class Table(Format):
             raise InputError(f"{found} cells, but {expected} columns; every row needs a cell for each column")
         if settings["texts"] is None:
             settings["texts"] = [not _is_number(cell) for cell in cells]
-        label, key = cells[settings["label"]], ALONE
-        others = {settings["label"]}
-        if self.sequences:
-            key = cells[settings["sequence"]]
-            others.add(settings["sequence"])
+        others = (settings["label"], settings["sequence"])
+        key = cells[settings["sequence"]] if self.sequences else ALONE
         x = [
             _value(cell, name, text)
             for place, (cell, name, text) in enumerate(zip(cells, names, settings["texts"], strict=True))
             if place not in others
         ]
-        return Position(key, label or None, x)
+        return Position(key, cells[settings["label"]] or None, x)
 
     def _answered(self, line: str, label: str) -> str:
         delimiter = self.settings["delimiter"]

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 
 from bcfw.errors import InputError
+from bcfw.files import PathLike
 from bcfw.formats.attribute_sets import check_columns
+from bcfw.formats.lines import open_lines
 
 #: A cell: row relative to the token, and column.
 CELL = re.compile(r"%x\[(-?\d{1,3}),(\d{1,3})\]")
@@ -72,6 +74,12 @@ class Templates:
         cells = [cell for _, cells in self._templates for cell in cells]
         self.n_columns = 1 + max((column for _, column, _ in cells), default=0)
         self._reach = max((abs(row) for row, _, _ in cells), default=0)
+
+    @classmethod
+    def from_file(cls, path: PathLike) -> Templates:
+        """The templates of a text file."""
+        with open_lines(path) as lines:
+            return cls("\n".join(lines), lines.source)
 
     def __call__(self, sentence: Sequence[Sequence[str]]) -> list[list[str]]:
         """The attributes of each position of a sentence, given by the tuples of its tokens' columns."""
