@@ -36,6 +36,7 @@ _MODULES = (
     "datasets",
     "domains",
     "estimators",
+    "formats",
     "metrics",
     "models",
     "objectives",

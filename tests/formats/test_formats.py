@@ -141,6 +141,7 @@ def test_labels_with_escapes_come_back():
         ("X\ta:", "no finite number"),
         ("X\t:1", "no text before its weight"),
         ("X w=a w=b", "no tab, but blanks"),
+        ("@weight:2", "the weight of a sequence"),
     ],
 )
 def test_wrong_attributes(line, message):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from itertools import chain
+from sys import intern
 from typing import Any, NamedTuple
 
 from bcfw.errors import InputError
@@ -19,8 +19,8 @@ CONSTANT, BEGIN, END = "bias", "__BOS__", "__EOS__"
 #: The value of a field outside the sentence.
 OUTSIDE = "__OUT__"
 
-#: How many words have their attributes kept; most words of a text are among so many.
-KEPT = 1 << 14
+#: For how many words attributes are kept: more than most texts have.
+KEPT = 1 << 15
 
 RUNS = re.compile(r"(.)\1+", flags=re.DOTALL)
 
@@ -39,6 +39,20 @@ class Field(NamedTuple):
     flag: bool = False
 
 
+class Kept(dict[str, Any]):
+    """Values of a function that are computed once; all are forgotten when there are too many."""
+
+    def __init__(self, function: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, cell: str) -> Any:
+        if len(self) >= KEPT:
+            self.clear()
+        value = self[cell] = self._function(cell)
+        return value
+
+
 def shape(word: str) -> str:
     """Letters and digits by their kind: X, x and d.
 
@@ -53,7 +67,6 @@ def shape(word: str) -> str:
     )
 
 
-@lru_cache(KEPT)
 def short_shape(word: str) -> str:
     """The shape with runs of one kind collapsed.
 
@@ -85,7 +98,7 @@ FIELDS = {
     **{f"p{length}": _prefix(length) for length in range(1, 5)},
     **{f"s{length}": _suffix(length) for length in range(1, 5)},
     "shape": Field(WORD, lambda word: shape(word[:12])),
-    "cs": Field(WORD, short_shape),
+    "cs": Field(WORD, Kept(short_shape).__getitem__),
     "title": _flag(str.istitle),
     "upper": _flag(str.isupper),
     "digit": _flag(lambda word: any(map(str.isdigit, word))),
@@ -200,16 +213,14 @@ class AttributeSet:
     def _attributes_of_cell(self, fields: list[tuple[str, Field]]) -> Callable[[str], tuple[str, ...]]:
         outside = tuple(f"{text}={OUTSIDE}" for text, field in fields if not field.flag) if self.padding else ()
 
-        @lru_cache(KEPT)
         def attributes(cell: str) -> tuple[str, ...]:
             if not cell:
                 return outside
             values = [(text, field, field.of(cell)) for text, field in fields]
-            return tuple(
-                text if field.flag else f"{text}={value}" for text, field, value in values if value is not None
-            )
+            names = [text if field.flag else f"{text}={value}" for text, field, value in values if value is not None]
+            return tuple(map(intern, names))  # words share most of theirs
 
-        return attributes
+        return Kept(attributes).__getitem__
 
     def _combinations(self, cells: list[list[str]], n: int) -> list[list[str]]:
         """For each template of several parts, the attribute of each position; "" for one that looks outside in vain."""

@@ -59,7 +59,9 @@ def _read(line: str) -> Position:
     label, *attributes = line.split("\t")
     if not attributes and " " in label:
         raise InputError("no tab, but blanks; separate the label and the attributes by tabs")
-    if "" in attributes:
+    if label.startswith("@weight:"):
+        raise InputError("the weight of a sequence; weights of sequences are not read from files, remove the line")
+    if "\t\t" in line or line.endswith("\t"):
         attributes = [attribute for attribute in attributes if attribute]
     if "\\" in label:
         label = "".join(map("".join, PIECES.findall(label)))
