@@ -8,7 +8,7 @@ import random
 import pytest
 
 from bcfw.datasets import conll2000, fetch_conll2000
-from bcfw.errors import InputError
+from bcfw.errors import InputError, OptionError
 from bcfw.formats import ATTRIBUTE_SETS, AttributeSet, Columns, Templates, bio_like, choose_attributes, open_lines
 
 SENTENCE = [("Mr.", "NNP"), ("O'Neil-7", "NNP"), ("ran", "VBD")]
@@ -119,6 +119,22 @@ def test_exact_strings():
         *["l[-1]|l[0]=mr.|o'neil-7", "l[0]|l[1]=o'neil-7|__OUT__"],
     ]
     assert ATTRIBUTE_SETS["chunking-base"](SENTENCE[:1]) == [["w[0]=Mr.", "pos[0]=NNP", "__BOS__", "__EOS__"]]
+
+
+@pytest.mark.parametrize(
+    ("templates", "message"),
+    [
+        ([], "'mine' has no templates"),
+        (["w"], "'w' is not of the form"),
+        (["w[0]|"], "not of the form"),
+        (["pso[0]"], "unknown field 'pso'; did you mean 'pos'"),
+        (["w[0]|title[0]"], "combines 'title', which some words do not have"),
+        (["s2[0]|w[0]"], "combines 's2'"),
+    ],
+)
+def test_wrong_sets(templates, message):
+    with pytest.raises(OptionError, match=message):
+        AttributeSet("mine", templates, lam=1.0, encoding=None)
 
 
 def test_settings_of_sets():

@@ -8,7 +8,7 @@ from itertools import chain
 from sys import intern
 from typing import Any, NamedTuple
 
-from bcfw.errors import InputError
+from bcfw.errors import InputError, OptionError, nearest
 
 #: The columns of a token that fields read.
 WORD, TAG = 0, 1
@@ -29,13 +29,14 @@ SPAN_LABEL = re.compile("[BIES]-.+", flags=re.DOTALL)
 
 
 class Field(NamedTuple):
-    """What a template looks at: a column, and its value for a cell of that column, None where it has none.
+    """What a template looks at: a column, and the value for a cell of that column.
 
-    A flag has no other value than that it is there.
+    An optional field has the value None for some cells: it is absent. A flag is there or absent, without a value.
     """
 
     column: int
     of: Callable[[str], str | None]
+    optional: bool = False
     flag: bool = False
 
 
@@ -80,15 +81,15 @@ def short_shape(word: str) -> str:
 
 
 def _prefix(length: int) -> Field:
-    return Field(WORD, lambda word: word[:length].lower() if len(word) >= length else None)
+    return Field(WORD, lambda word: word[:length].lower() if len(word) >= length else None, optional=True)
 
 
 def _suffix(length: int) -> Field:
-    return Field(WORD, lambda word: word[-length:].lower() if len(word) >= length else None)
+    return Field(WORD, lambda word: word[-length:].lower() if len(word) >= length else None, optional=True)
 
 
 def _flag(holds: Callable[[str], bool]) -> Field:
-    return Field(WORD, lambda word: "" if holds(word) else None, flag=True)
+    return Field(WORD, lambda word: "" if holds(word) else None, optional=True, flag=True)
 
 
 FIELDS = {
@@ -114,7 +115,18 @@ class Template(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> Template:
-        return cls(text, [(name, int(place)) for name, place in re.findall(r"(\w+)\[(-?\d+)\]", text)])
+        found = [re.fullmatch(r"(\w+)\[(-?\d+)\]", part) for part in text.split("|")]
+        parts = [(match[1], int(match[2])) for match in found if match]
+        if len(parts) < len(found):
+            raise OptionError(f"the template {text!r} is not of the form field[place] or field[place]|field[place]")
+        for name, _ in parts:
+            if name not in FIELDS:
+                raise OptionError(f"the template {text!r} has an unknown field {name!r}; {nearest(name, FIELDS)}")
+            if len(parts) > 1 and FIELDS[name].optional:
+                raise OptionError(
+                    f"the template {text!r} combines {name!r}, which some words do not have; let it be alone"
+                )
+        return cls(text, parts)
 
 
 class AttributeSet:
@@ -130,7 +142,7 @@ class AttributeSet:
     name : str
         A key of :data:`ATTRIBUTE_SETS`.
     templates : iterable of str
-        Such as "w[-1]|w[0]", of the fields in ``FIELDS``.
+        Such as "w[0]" or "w[-1]|w[0]", of the fields in ``FIELDS``; those that are optional stand alone.
     lam : float
         Regularisation that suits the set.
     encoding : str or None
@@ -161,6 +173,8 @@ class AttributeSet:
         self.padding = padding
         self.templates = [Template.read(text) for text in templates]
         parts = [part for template in self.templates for part in template.parts]
+        if not parts:
+            raise OptionError(f"the attribute set {name!r} has no templates; give one or more")
         self.n_columns = 1 + max(FIELDS[field].column for field, _ in parts)
         self._reach = max(abs(place) for _, place in parts)
         self._combined = [template for template in self.templates if len(template.parts) > 1]
@@ -235,10 +249,10 @@ class AttributeSet:
                 out[-1] = [name if all(row) else "" for name, *row in zip(out[-1], *columns, strict=True)]
         return out
 
-    def _values(self, field: Field, cells: list[list[str]]) -> list[str]:
+    def _values(self, field: Field, cells: list[list[str]]) -> list[Any]:
         margin = [OUTSIDE if self.padding else ""] * self._reach
         inside = cells[field.column][self._reach : len(cells[0]) - self._reach]
-        return margin + [field.of(cell) or "" for cell in inside] + margin
+        return [*margin, *map(field.of, inside), *margin]
 
 
 def check_columns(sentence: Sequence[Sequence[str]], n_columns: int, what: str) -> None:
