@@ -9,7 +9,16 @@ import pytest
 
 from bcfw.datasets import conll2000, fetch_conll2000
 from bcfw.errors import InputError, OptionError
-from bcfw.formats import ATTRIBUTE_SETS, AttributeSet, Columns, Templates, bio_like, choose_attributes, open_lines
+from bcfw.formats import (
+    ATTRIBUTE_SETS,
+    AttributeSet,
+    Columns,
+    Templates,
+    attribute_sets,
+    bio_like,
+    choose_attributes,
+    open_lines,
+)
 
 SENTENCE = [("Mr.", "NNP"), ("O'Neil-7", "NNP"), ("ran", "VBD")]
 
@@ -151,6 +160,16 @@ def test_settings_of_sets():
 def test_sets_can_be_pickled():
     for one in ATTRIBUTE_SETS.values():
         assert pickle.loads(pickle.dumps(one))(SENTENCE) == one(SENTENCE)
+
+
+def test_forgotten_words_change_nothing(monkeypatch):
+    monkeypatch.setattr(attribute_sets, "KEPT", 3)
+    rng = random.Random(1)
+    for name in EXPECTED:
+        fresh = pickle.loads(pickle.dumps(ATTRIBUTE_SETS[name]))
+        for sentence in (random_sentence(rng) for _ in range(20)):
+            assert fresh(sentence) == ATTRIBUTE_SETS[name](sentence)
+            assert all(len(kept.__self__) <= 3 for kept in fresh._of_cells.values())
 
 
 def test_too_few_columns():

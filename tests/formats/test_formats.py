@@ -296,6 +296,8 @@ def test_wrong_columns_of_tables():
         ("a,b,label\n1,,x", 2, "nothing in column 'b'"),
         ('a,b,label\n1,"2,x', 2, "unexpected end of data"),
         ('a,b,label\n1,"2"3,x', 2, "expected after"),
+        ("1,5;2;x", 1, "'1,5' has a decimal comma"),
+        ("a;b;label\n1;-2,5;x", 2, "'-2,5' has a decimal comma"),
         ("a,a,label\n1,2,x", 1, "come twice in the header"),
         ("a,,label\n1,2,x", 1, "names of columns are missing"),
         ("label\nx", 1, "one column"),

@@ -16,6 +16,8 @@ DELIMITERS = ("\t", ";", ",")
 #: Names of label columns, in any case of letters.
 LABELS = ("label", "class", "target")
 
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+
 QUOTED = re.compile('"[^"]*"')
 
 
@@ -157,9 +159,9 @@ class Table(Format):
         if len(cells) != len(names):
             found, expected = len(cells) - without_label, len(names) - without_label
             raise InputError(f"{found} cells, but {expected} columns; every row needs a cell for each column")
-        if settings["texts"] is None:
-            settings["texts"] = [not _is_number(cell) for cell in cells]
         others = (settings["label"], settings["sequence"])
+        if settings["texts"] is None:
+            settings["texts"] = [place in others or not _is_number(cell) for place, cell in enumerate(cells)]
         key = cells[settings["sequence"]] if self.sequences else ALONE
         x = [
             _value(cell, name, text)
@@ -188,6 +190,8 @@ def _value(cell: str, name: str, text: bool) -> float | str:
 
 
 def _is_number(cell: str) -> bool:
+    if DECIMAL_COMMA.fullmatch(cell):
+        raise InputError(f"the cell {cell!r} has a decimal comma; write numbers with a point")
     try:
         float(cell)
     except ValueError:
