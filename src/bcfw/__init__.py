@@ -37,6 +37,7 @@ _MODULES = (
     "datasets",
     "domains",
     "estimators",
+    "formats",
     "metrics",
     "models",
     "objectives",
