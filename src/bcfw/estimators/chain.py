@@ -262,15 +262,15 @@ class ChainSVM(ProbabilitySVM, KernelSVM):
             raise InputError(f"{self._name}: example {i} has other feature names, or another order, than in fit")
 
     def _set_weights(self, result: Result) -> None:
-        K = len(self.classes_)
+        K, end_bias = len(self.classes_), result.model.end_bias
         if result.kernel_weights is not None:
             self._set_support()
             others = result.kernel_weights.others
         else:
             U, others = np.split(result.w, [result.model.n_features * K])
             self._set_unary(U.reshape(-1, K))
-        first, last, transitions = np.split(others, np.cumsum([K, K] if self.end_bias else [0, 0]))
-        self.first_, self.last_ = (ends if self.end_bias else np.zeros(K) for ends in (first, last))
+        first, last, transitions = np.split(others, np.cumsum([K, K] if end_bias else [0, 0]))
+        self.first_, self.last_ = (ends if end_bias else np.zeros(K) for ends in (first, last))
         self.transitions_ = transitions.reshape(K, K)
 
     def _warm_key(self, task: Task) -> Any:
