@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from bcfw.errors import OptionError
+from bcfw.errors import InputError, OptionError
 from bcfw.models import MODELS
 from bcfw.models.hooks import checked_dim, hook
 from bcfw.models.model import known_sizes
@@ -35,13 +35,15 @@ def model_header(model: Any, name: str, arrays: dict[str, Any]) -> dict[str, Any
 
 def require_given(header: Any, given: Any, source: str) -> None:
     """Raise unless a model is given exactly where a file needs one."""
-    needed = isinstance(header, dict) and "class" in header
-    if needed and given is None:
+    name = header.get("class") if isinstance(header, dict) else None
+    if name is not None and not (isinstance(name, str) and name.isidentifier()):
+        raise InputError(f"{source} has a class {name!r}, which is no name; get the file again")
+    if name is not None and given is None:
         raise OptionError(
-            f"{source} was trained with a model of your own, {header['class']}, and files hold no code; give it: "
-            f"bcfw.load(path, model={header['class']}(...))"
+            f"{source} was trained with a model of your own, {name}, and files hold no code; give it: "
+            f"bcfw.load(path, model={name}(...))"
         )
-    if not needed and given is not None:
+    if name is None and given is not None:
         raise OptionError(f"{source} has a model of bcfw itself; leave model out, it takes the place of your own ones")
 
 
