@@ -17,6 +17,7 @@ _HOMES = {
     "load": "bcfw.loading",
     "minimize": "bcfw.product",
     "Result": "bcfw.result",
+    "Legs": "bcfw.solvers.legs",
     "MinimizeResult": "bcfw.product",
     "Progress": "bcfw.progress",
     "Sequences": "bcfw.inputs.sequences",
@@ -28,7 +29,7 @@ _HOMES = {
         "bcfw.estimators",
     ),
     **dict.fromkeys(("StructuralSVMCV", "MulticlassSVMCV", "MultilabelSVMCV", "ChainSVMCV"), "bcfw.estimators"),
-    "PositionWise": "bcfw.estimators",
+    **dict.fromkeys(("AttributeVectorizer", "PositionWise"), "bcfw.estimators"),
     **dict.fromkeys(
         ("BcfwError", "ConvergenceWarning", "InputError", "ModelError", "OptionError", "OracleError"), "bcfw.errors"
     ),

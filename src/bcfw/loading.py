@@ -11,10 +11,11 @@ from bcfw.model_file import REMEDY, ModelFile
 from bcfw.models.saved import require_given
 from bcfw.result import Result
 from bcfw.saved_arrays import SavedError
+from bcfw.text.tagger import KIND, Tagger
 
 
 def load(path: PathLike, model: Any = None) -> Any:
-    """Read a model file: the estimator or the :class:`bcfw.Result` whose ``save`` has written it.
+    """Read a model file: the estimator, the :class:`bcfw.Result` or the tagger whose ``save`` has written it.
 
     Loading a file runs none of it: names in it are looked up in fixed tables of bcfw, and every array is checked
     against the sizes of the model before anything reads it. A file from a stranger is as safe as its predictions.
@@ -28,8 +29,8 @@ def load(path: PathLike, model: Any = None) -> Any:
 
     Returns
     -------
-    estimator or Result
-        With the same weights, predictions, options, certificate and history.
+    estimator, Result or bcfw.text.tagger.Tagger
+        With the same weights, predictions, options, certificate and history. Files of ``bcfw train`` hold a tagger.
 
     Raises
     ------
@@ -62,6 +63,8 @@ def load(path: PathLike, model: Any = None) -> Any:
 def _restored(file: ModelFile, model: Any) -> Any:
     if file.kind == "result":
         return Result._restored(file.header, file.arrays, model)
+    if file.kind == KIND:
+        return Tagger.from_file(file)
     if file.kind != "estimator":
         raise file.arrays.damaged("the file", f"holds a {file.kind!r}, which this bcfw does not know")
     from bcfw.estimators import ESTIMATORS  # loads scikit-learn, which results do without

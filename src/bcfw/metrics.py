@@ -23,6 +23,7 @@ from bcfw.errors import InputError
 from bcfw.inputs.classes import concatenated, encode, example_of, find_classes, joined_labels, label_array
 from bcfw.inputs.numbers import offsets
 from bcfw.inputs.sample_weights import read_sample_weight
+from bcfw.inputs.spans import BEGIN, END, OUTSIDE, PREFIXES, SINGLE, continuing, is_span_label, parse
 from bcfw.options import Choice, Count
 
 __all__ = [
@@ -52,10 +53,6 @@ STRATEGY = Choice("uniform", "quantile")
 
 #: How labels are read as spans.
 SCHEME = Choice("conll", "IOB2", "IOBES")
-
-#: What a prefix says about a position, under its usual names.
-OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
-PREFIXES = {"O": OUTSIDE, "B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": END, "S": SINGLE, "U": SINGLE}
 
 #: The prefixes that the strict schemes know.
 KNOWN = {"IOB2": "OBI", "IOBES": "OBIES"}
@@ -380,25 +377,18 @@ def judge(y_true: Any, y_proba: Any, labels: Any, sample_weight: Any, owner: str
 
 def parsed(compared: Compared, scheme: str) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """What the prefix of every class means, its type (an index), and the sorted names of the types."""
-    classes = compared.classes.tolist()
+    classes, prefixes = compared.classes.tolist(), KNOWN.get(scheme, PREFIXES)
     for label in classes:
-        text = isinstance(label, str) and label[:1] in KNOWN.get(scheme, PREFIXES)
-        if not (text and (label == "O" or label[1:2] in ("", "-"))):
-            known = ", ".join(f"{prefix}-..." for prefix in KNOWN.get(scheme, PREFIXES) if prefix != "O")
+        if not is_span_label(label, prefixes):
+            known = ", ".join(f"{prefix}-..." for prefix in prefixes if prefix != "O")
             raise InputError(f"span_report: {label!r} is no label of a span (scheme {scheme!r}): use O, {known}")
-    of_label = [label[2:] or "_" for label in classes]
-    names = sorted({name for name, label in zip(of_label, classes, strict=True) if label != "O"})
-    place = {name: k for k, name in enumerate(names)}
-    kinds = np.array([PREFIXES[label[0]] for label in classes])
-    return kinds, np.array([place.get(name, -1) for name in of_label]), names
+    kinds, types, names = parse(classes)
+    return kinds, types, [name or "_" for name in names]
 
 
 def spans(kinds: np.ndarray, types: np.ndarray, ends: np.ndarray, scheme: str) -> np.ndarray:
     """(N,) last position of the span that begins at each position of stacked sequences; -1 where none does."""
-    first = np.zeros(len(kinds) + 1, bool)
-    first[ends] = True
-    opened = np.isin(kinds[:-1], (BEGIN, INSIDE)) & (types[:-1] == types[1:]) & ~first[1:-1]
-    continues = np.isin(kinds, (INSIDE, END)) & np.append(False, opened)
+    continues = continuing(kinds, types, ends)
     starts = np.flatnonzero((kinds != OUTSIDE) & ~continues)
     stops = np.flatnonzero((kinds != OUTSIDE) & ~np.append(continues[1:], False))  # one for each start, in order
     if scheme != "conll":

@@ -26,6 +26,7 @@ from bcfw.run import Callback, announced, check_callbacks
 from bcfw.solvers import Solver, find_solver
 from bcfw.solvers.auto import has_large_features
 from bcfw.solvers.base import require_match
+from bcfw.solvers.legs import Journey, Legs
 from bcfw.solvers.run import SolverRun
 
 #: Seconds between saves when ``checkpoint`` is only a path.
@@ -49,7 +50,7 @@ def train(
     callbacks: Sequence[Callback] = (),
     seed: int = 0,
     warm_start: Result | str | Path | None = None,
-    checkpoint: str | Path | tuple[str | Path, float] | None = None,
+    checkpoint: str | Path | tuple[str | Path, float] | Legs | None = None,
     n_jobs: int = 1,
     verbose: int = 0,
 ) -> Result:
@@ -88,8 +89,9 @@ def train(
         oracle (give the result's ``solver`` instead), and ``MultiPlane(clock="wall")``.
     warm_start : Result, path or None
         A result or checkpoint of the same problem (lam may differ) to continue from.
-    checkpoint : path, (path, seconds) or None
+    checkpoint : path, (path, seconds), bcfw.Legs or None
         Where, and how often (60 s), to save the state, also within a pass; saved at the end and after an error, too.
+        With :class:`bcfw.Legs` it is saved after every so many passes, and a run that is killed can go on exactly.
     n_jobs : int
         Threads of the certificate passes, at most 1024; -1 takes all cores. The oracle of a Python model is then
         called from several threads at once.
@@ -122,22 +124,27 @@ def train(
     with announced(everyone) as ended, explained(model):
         problem = open_problem(model, X, y, float(lam), sample_weight, bounds, thread_count(n_jobs))
         require_match(chosen, problem)
-        if warm_start is not None:
-            snapshots.restore(problem, *read_warm_start(warm_start))
+        start = None if warm_start is None else read_warm_start(warm_start)
+        if start is not None:
+            snapshots.restore(problem, *start)
         chosen.prepare(problem)
-        autosave = None if path is None else (every, lambda: save_or_warn(problem, path))
+        by_clock = None if isinstance(checkpoint, Legs) else path
+        autosave = None if by_clock is None else (every, lambda: save_or_warn(problem, by_clock))
         run = SolverRun(problem, tol, max_passes, max_seconds=max_seconds, callbacks=everyone, autosave=autosave)
         require_loss(problem, run, X, y)
         try:
             with run.interrupt:
-                outcome = chosen.solve(problem, run, np.random.default_rng(seed))
+                if isinstance(checkpoint, Legs):
+                    outcome = Journey(checkpoint, problem, run, chosen, seed, start).solve()
+                else:
+                    outcome = chosen.solve(problem, run, np.random.default_rng(seed))
             result = make_result(outcome, problem, run, chosen)
         except OracleError as error:
             error.result = partial_result(problem, run, chosen)
             raise
         finally:
-            if path is not None and not problem.untouched:
-                save_or_warn(problem, path)
+            if by_clock is not None and not problem.untouched:
+                save_or_warn(problem, by_clock)
         result.compile_seconds = compile_seconds() - compiled_before
         ended(result)
     if chosen.certifies:  # else there is no gap to wait for
@@ -199,7 +206,8 @@ def check_arguments(model: Any, y: Any, callbacks: Any, seed: Any) -> None:
 def read_checkpoint(checkpoint: Any) -> tuple[str | Path | None, float]:
     """Where and how often to save; the folder must exist before hours of work depend on it."""
     pair = isinstance(checkpoint, tuple) and len(checkpoint) == 2
-    path, every = checkpoint if pair else (checkpoint, CHECKPOINT_SECONDS)
+    named = checkpoint.path if isinstance(checkpoint, Legs) else checkpoint
+    path, every = checkpoint if pair else (named, CHECKPOINT_SECONDS)
     is_path = path is None or (isinstance(path, str | Path) and str(path))
     if not is_path or not NonNegative(0, finite=False).accepts(every):
         raise OptionError(f"checkpoint must be a path, or a path and a number of seconds >= 0, got {checkpoint!r}")

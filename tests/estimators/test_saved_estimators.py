@@ -35,6 +35,7 @@ VERY_SPARSE = sp.csr_array(np.where(RNG.random((N, 40)) < 0.05, 1.0, 0.0) + np.e
 TARGETS = np.column_stack([CODES == 0, CODES > 0, CODES == 2]).astype(int)
 CHAINS = [POINTS[i : i + 4] for i in range(0, N, 4)]
 CHAIN_CODES = [CODES[i : i + 4] for i in range(0, N, 4)]
+ATTRIBUTES = [[[f"w={code}", f"ü={i % 3}\n"] for i, code in enumerate(codes)] for codes in CHAIN_CODES]
 PATH = np.array([[0, 1], [1, 2], [2, 3]])
 GRAPHS = [(x, PATH, np.abs(x[:3, :2])) for x in CHAINS]
 PAIRS = [np.stack([np.ones((2, 3)), RNG.random((2, 3))], axis=2) for _ in range(5)]
@@ -91,6 +92,10 @@ CASES = {
         "real numbers": ({"cost": COST}, [sp.csr_array(x) for x in CHAINS], labelled([0.5, 1e-300, 3.0])),
         "bytes": ({}, CHAINS, [np.array([b"a", b"bb", b"\xff"])[codes] for codes in CHAIN_CODES]),
         "tuples": ({"class_weight": {TUPLES[1]: 3.0}, "normalize": False}, CHAINS, labelled(TUPLES)),
+        "attributes": ({"vectorizer": bcfw.AttributeVectorizer(min_count=2)}, ATTRIBUTES, labelled(WORDS)),
+        "hashed": ({"vectorizer": bcfw.AttributeVectorizer(n_hashed=64)}, ATTRIBUTES, labelled(WORDS)),
+        "spans": ({"encoding": "IOBES"}, CHAINS, labelled(["O", "B-ä", "I-ä"])),
+        "spans of attributes": ({"encoding": "BIO", "fit_intercept": True}, ATTRIBUTES, labelled(["O", "S-x", "B-x"])),
         "probabilities": ({"probability": True, "tol": 0.1, "probability_folds": 2}, CHAINS, labelled(WORDS)),
         "rbf": ({"kernel": "rbf", "fit_intercept": True, "tol": 0.05}, CHAINS, labelled(WORDS)),
         "sparse": ({"lam": 0.5, "solver": MultiPlane(clock="count")}, [sp.csr_array((4, 500))] * 6, labelled(WORDS)),
@@ -344,6 +349,17 @@ MADE_UP = {
     "history": ("words", ["history", "gap"], {"$array": "w"}, "columns of different lengths|it has no w"),
     "a history of texts": ("words", ["history"], "gap", "not a usable model file"),
     "a last point": ("words", ["last"], {}, "last.w|it has no"),
+    "a scheme": ("spans", ["scheme"], "BILOU", "scheme must be None or"),
+    "no labels of spans": ("words", ["scheme"], "BIO", "has labels that are none of spans"),
+    "other answers": ("words", ["returned"], {"$labels": ["<U1", [1], ["x"]]}, "not 3 different labels"),
+    "answers that are none": ("words", ["returned"], 7, "not a usable model file"),
+    "names and features": ("words", ["by_name"], True, "not a usable model file"),
+    "no words": ("words", ["by_name"], "yes", "by_name must be True or False"),
+    "a vectorizer": ("attributes", ["vectorizer"], None, "not a usable model file"),
+    "columns": ("attributes", ["vectorizer", "$vectorizer", "columns"], 7, "has 7 attributes and 6 features"),
+    "no columns": ("attributes", ["vectorizer", "$vectorizer", "columns"], "w", "it has no w|w has float64"),
+    "many columns": ("hashed", ["vectorizer", "$vectorizer", "columns"], 10**12, "columns must be a whole number"),
+    "a vectorizer's option": ("hashed", ["vectorizer", "$vectorizer", "options", "x"], 1, "not a usable model file"),
     "a temperature": ("probabilities", ["temperature"], -1.0, "temperature must be a finite number > 0"),
     "a kernel": ("rbf", ["kernel", "parameters", "kind"], "sigmoid", "kind must be 'linear' or"),
     "a kernel of numbers": ("rbf", ["kernel", "parameters", "kind"], "precomputed", "kernel.support holds numbers"),
@@ -390,6 +406,7 @@ CHANGES = {
     ("name", "case"),
     [
         ("ChainSVM", "sparse"),
+        ("ChainSVM", "attributes"),
         ("ChainSVM", "rbf"),
         ("MulticlassSVM", "sparse rbf"),
         ("MulticlassSVM", "precomputed"),

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import importlib
+
 import click
 
 import bcfw
-from bcfw.commands import cache, convert, demo
 
 __all__ = ["main"]
 
+#: Subcommands; each is an object of that name in the module of that name.
+COMMANDS = ("train", "predict", "evaluate", "info", "path", "demo", "convert", "cache")
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+class Subcommands(click.Group):
+    """Imports the module of a subcommand when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return getattr(importlib.import_module(f"bcfw.commands.{cmd_name}"), cmd_name)  # type: ignore[no-any-return]
+
+
+@click.group(cls=Subcommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(bcfw.__version__, prog_name="bcfw")
 def main() -> None:
     """Structural SVMs trained to a certified duality gap by block-coordinate Frank-Wolfe."""
-
-
-for command in (cache.cache, convert.convert, demo.demo):
-    main.add_command(command)

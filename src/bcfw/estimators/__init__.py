@@ -1,5 +1,6 @@
 """scikit-learn estimators: structural SVMs that fit, predict, score, clone, pickle and search like any other."""
 
+from bcfw.estimators.attributes import AttributeVectorizer
 from bcfw.estimators.chain import ChainSVM
 from bcfw.estimators.cross_validated import ChainSVMCV, MulticlassSVMCV, MultilabelSVMCV, StructuralSVMCV
 from bcfw.estimators.graph import GraphSVM
@@ -30,6 +31,7 @@ ESTIMATORS = {
 
 __all__ = [
     "ESTIMATORS",
+    "AttributeVectorizer",
     "ChainSVM",
     "ChainSVMCV",
     "GraphSVM",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from bcfw.errors import InputError
-from bcfw.estimators.base import Task
+from bcfw.errors import InputError, OptionError
+from bcfw.estimators.attributes import AttributeVectorizer, has_attributes
+from bcfw.estimators.base import Task, check_classes
+from bcfw.estimators.inspection import ChainInspection
 from bcfw.estimators.kernelized import KernelSVM
 from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
 from bcfw.inputs.classes import encode, example_of, find_classes, flatten
@@ -18,17 +22,23 @@ from bcfw.inputs.labels import cost_matrix
 from bcfw.inputs.matrices import require_finite, sequence_matrix, stacked_matrix
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.inputs.sequences import Sequences, lengths_of, read_sequences
+from bcfw.inputs.spans import LETTERS, in_scheme, is_span_label, penalties, scheme_of
 from bcfw.models import Chain
 from bcfw.models.max_marginals import chain_max_marginals
-from bcfw.options import Choice, Option
+from bcfw.options import Choice, Flag, Option
 from bcfw.result import Result
 from bcfw.run import Callback
+from bcfw.saved_arrays import SavedArrays
 from bcfw.solvers import Solver
+from bcfw.tagging.decoder import ChainDecoder
+from bcfw.tagging.vocabulary import Encoded
 
 SCORING = Choice("label", "sequence")
 
+ENCODING = Choice(None, *LETTERS)
 
-class ChainSVM(ProbabilitySVM, KernelSVM):
+
+class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
     """Sequence labelling by a linear-chain structural SVM, trained to a certified duality gap.
 
     The score of labels y for a sequence x (T, F) is ``sum_t x_t'U[:, y_t] + b[y_t] + sum_t transitions[y_{t-1}, y_t] +
@@ -36,7 +46,9 @@ class ChainSVM(ProbabilitySVM, KernelSVM):
     over its positions of ``cost[true, predicted]``.
 
     X is a list of (T_i, F) arrays or sparse matrices; y a list with T_i labels, of any hashable type, for each. Either
-    may be :class:`bcfw.Sequences`, which are read faster.
+    may be :class:`bcfw.Sequences`, which are read faster. Positions may also have attributes by name: dicts, or lists
+    of names, as :class:`bcfw.AttributeVectorizer` describes them. Attributes that training has not seen count for
+    nothing.
 
     Parameters
     ----------
@@ -63,6 +75,12 @@ class ChainSVM(ProbabilitySVM, KernelSVM):
     kernel : None, "linear", "rbf", "poly", "precomputed" or function
         What compares two positions in the place of their features, with ``gamma``, ``degree`` and ``coef0`` as of
         scikit-learn's SVC; see :class:`bcfw.solvers.KernelBCFW`. Without one, and with "linear", features are explicit.
+    encoding : None, "BIO" or "IOBES"
+        For labels of spans (``B-NP``, ``I-NP``, ``O``; see :mod:`bcfw.metrics`): the scheme in which they are learned,
+        whatever scheme y is written in. Predictions have labels in the scheme of y, and never continue a span that
+        has not begun, nor, with "IOBES", leave one open. ``classes_`` and the weights are those of the encoding.
+    vectorizer : AttributeVectorizer or None
+        What turns attributes by name into features; None is one without options. Only for such inputs.
     gamma, degree, coef0
         Of "rbf" and "poly": "scale" for 1 / (F var(X)), "auto" for 1 / F, or a number > 0; whole number; number >= 0.
     unseen : "error" or "wrong"
@@ -93,6 +111,10 @@ class ChainSVM(ProbabilitySVM, KernelSVM):
         What scores are divided by to become probabilities; only with ``probability=True``.
     n_features_in_, feature_names_in_
         Number of features, and their names if the sequences were data frames.
+    vectorizer_ : AttributeVectorizer
+        The fitted vectorizer, where positions have attributes by name.
+    state_features_, transition_features_ : dict
+        Weights that are not zero, by names; :meth:`top_features` and :meth:`top_transitions` have the largest.
 
     Examples
     --------
@@ -104,9 +126,23 @@ class ChainSVM(ProbabilitySVM, KernelSVM):
     [['noun', 'verb', 'verb'], ['verb', 'noun']]
     >>> svm.coef_.shape, svm.transitions_.shape, svm.score(X, y)
     ((2, 2), (2, 2), 1.0)
+
+    With attributes by name:
+
+    >>> X = [[{"word": "the"}, {"word": "cat", "short": True}], [["word:a"], ["word:dog", "short"]]]
+    >>> svm = bcfw.ChainSVM().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> [labels.tolist() for labels in svm.predict([[["word:a"], ["word:bird", "short"]]])]
+    [['DET', 'NOUN']]
+    >>> svm.top_features(1, label="NOUN")[0][0]
+    'short'
     """
 
     _scoring: Option = SCORING
+    encoding: str | None = None
+    vectorizer: AttributeVectorizer | None = None
+    vectorizer_: AttributeVectorizer
+
+    _fitted: ClassVar[tuple[str, ...]] = ("_scheme", "_returned", "_by_name", "vectorizer_")
 
     def __init__(
         self,
@@ -125,6 +161,8 @@ class ChainSVM(ProbabilitySVM, KernelSVM):
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        encoding: str | None = None,
+        vectorizer: AttributeVectorizer | None = None,
         unseen: str = "error",
         scoring: str = "label",
         max_passes: float = 1000,
@@ -142,12 +180,19 @@ class ChainSVM(ProbabilitySVM, KernelSVM):
     def _read_options(self) -> None:
         super()._read_options()
         self._scoring.check(self._name, "scoring", self.scoring)
+        ENCODING.check(self._name, "encoding", self.encoding)
+        if self.encoding is not None and self._kernel_solver is not None:
+            raise OptionError(f"{self._name}: encoding={self.encoding!r} does not go with a kernel; leave one out")
+        if self.vectorizer is not None and not isinstance(self.vectorizer, AttributeVectorizer):
+            raise OptionError(
+                f"{self._name}: vectorizer must be an AttributeVectorizer or None, got {self.vectorizer!r}"
+            )
 
     def predict(self, X: Any) -> list[Any]:
         """The best labels of every sequence: (T_i,) arrays, or lists if the labels are objects such as tuples."""
         codes = self._codes(X)
-        labels = [self.classes_[one] for one in codes]
-        return [one.tolist() for one in labels] if self.classes_.dtype.kind == "O" else labels
+        labels = [self._returned[one] for one in codes]
+        return [one.tolist() for one in labels] if self._returned.dtype.kind == "O" else labels
 
     def decision_function(self, X: Any) -> list[np.ndarray]:
         """Max-marginals: the score of the best labels y for x among those with y_t = k.
@@ -166,8 +211,7 @@ class ChainSVM(ProbabilitySVM, KernelSVM):
         marginals = []
         for i, x in enumerate(self._sequences(X)):
             require_finite(x, f"{self._name}: example {i}", unit="position")
-            unary = self._unary(x)
-            marginals.append(chain_max_marginals(unary, self.transitions_, self.first_, self.last_))
+            marginals.append(chain_max_marginals(self._unary(x), *self._steps))
         return marginals
 
     @available_if(offers_probabilities)
@@ -196,7 +240,7 @@ class ChainSVM(ProbabilitySVM, KernelSVM):
         predicted = self._codes(X)
         flat, offsets = flatten(y, [len(codes) for codes in predicted], "positions", self._name)
         lengths = np.diff(offsets)
-        truth = encode(flat, self.classes_, self.unseen, example_of(offsets, self._name))
+        truth = encode(flat, self._returned, self.unseen, example_of(offsets, self._name))
         correct = truth == np.concatenate(predicted)
         weight = read_sample_weight(sample_weight, len(lengths))
         weight = np.ones(len(lengths)) if weight is None else weight
@@ -206,13 +250,35 @@ class ChainSVM(ProbabilitySVM, KernelSVM):
         return float(weight @ counts / (weight @ lengths))
 
     def _codes(self, X: Any) -> list[np.ndarray]:
+        """Codes, in ``_returned``, of the best labels of every sequence."""
         check_is_fitted(self)
-        return self.result_.predict(self._seen(self._sequences(X)))
+        if self._decoder is None:
+            return self.result_.predict(self._seen(self._sequences(X)))
+        given = self._encoded(X)
+        codes = self._decoder.decode(given).astype(np.int64)
+        if self._penalties is not None:
+            labels, codes = in_scheme(self.classes_.tolist(), codes, given.offsets, scheme_of(self._returned))
+            codes = np.searchsorted(self._returned, labels)[codes]
+        return np.split(codes, given.offsets[1:-1])
+
+    def _encoded(self, X: Any) -> Encoded:
+        """The rows of the sequences as the decoder reads them."""
+        if self._by_name:
+            self._require_same_kind(X)
+            return self.vectorizer_.encode(X)
+        sequences = self._sequences(X)
+        stack = sequences if isinstance(sequences, Sequences) else Sequences.from_list(sequences)
+        require_finite(stack.rows, self._name, unit="position")
+        rows = sp.csr_array(stack.rows)
+        return Encoded(
+            *(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float64)), stack.offsets
+        )
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
         sequences = self._sequences(X, reset=True)
         flat, offsets = flatten(y, lengths_of(sequences), "positions", self._name)
         self.classes_, codes = find_classes(flat, example_of(offsets, self._name))
+        codes = self._encode_labels(codes, offsets)
         weight = read_sample_weight(sample_weight, len(sequences))
         spread = None if weight is None else np.repeat(weight, np.diff(offsets))
         factors = self._class_weights(codes, spread)
@@ -223,6 +289,50 @@ class ChainSVM(ProbabilitySVM, KernelSVM):
         model = Chain(K, cost, end_bias=self.end_bias, normalize=self.normalize)
         return Task(model, self._seen(sequences), Sequences(codes, offsets), weight)
 
+    def _encode_labels(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Codes in the scheme of ``encoding``, whose labels become ``classes_``; predictions return ``_returned``."""
+        self._returned, self._scheme = self.classes_, self.encoding
+        if self.encoding is None:
+            return codes
+        given = self.classes_.tolist()
+        for k in [k for k, label in enumerate(given) if not is_span_label(label)][:1]:
+            where = example_of(offsets, self._name)(int(np.flatnonzero(codes == k)[0]))
+            raise InputError(
+                f"{where} has the label {given[k]!r}, which is none of a span; with encoding={self.encoding!r} labels "
+                "are 'O', 'B-...', 'I-...', 'E-...' or 'S-...'; leave the option out for others"
+            )
+        learned, codes = in_scheme(given, codes, offsets, self.encoding)
+        self.classes_ = np.array(learned)
+        letters = LETTERS[scheme_of(given)][1:]
+        types = {label[1:] for label in given if label != "O"}
+        self._returned = np.array(sorted({*given, *(letter + name for letter in letters for name in types)}))
+        return codes
+
+    @property
+    def _steps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Transitions, first and last scores of decoding: the weights, and what the encoding forbids."""
+        learned = self.transitions_, self.first_, self.last_
+        if self._penalties is None:
+            return learned
+        first, last, transitions = self._penalties
+        return learned[0] + transitions, learned[1] + first, learned[2] + last
+
+    def _make_decoder(self, result: Result) -> ChainDecoder:
+        """Decoding from weights that are not zero; the intercept, which every position has, goes into the steps."""
+        K, F = len(self.classes_), self.n_features_in_
+        U = result.w[: F * K]
+        places = np.flatnonzero(U)
+        transitions, first, last = self._steps
+        bias = self.intercept_
+        return ChainDecoder.of_entries(places, U[places], F, (first + bias, last, transitions + bias))
+
+    def _feature_names(self) -> list[str]:
+        check_is_fitted(self)
+        if self._by_name:
+            return self.vectorizer_.vocabulary_.names
+        given = vars(self).get("feature_names_in_")
+        return [f"feature {j}" for j in range(self.n_features_in_)] if given is None else list(given)
+
     def _seen(self, sequences: Sequences | list[Any]) -> Sequences | list[Any]:
         """What the core's model sees of them."""
         if isinstance(sequences, Sequences):
@@ -231,6 +341,11 @@ class ChainSVM(ProbabilitySVM, KernelSVM):
 
     def _sequences(self, X: Any, reset: bool = False) -> Sequences | list[Any]:
         """The sequences as arrays or sparse matrices of one width, which ``reset`` takes from the first."""
+        if reset:
+            self._by_name = has_attributes(X)
+        self._require_same_kind(X)
+        if self._by_name:
+            return self._stacked(self._vectorized(X, reset), reset)
         sequences = read_sequences(X, self._name)
         if isinstance(sequences, Sequences):
             return self._stacked(sequences, reset)
@@ -246,6 +361,18 @@ class ChainSVM(ProbabilitySVM, KernelSVM):
                 raise InputError(f"{self._name}: example {i} has {x.shape[1]} features, expected {self.n_features_in_}")
             self._check_names(names[i], i)
         return arrays
+
+    def _require_same_kind(self, X: Any) -> None:
+        """Attributes by name, or features, as in fit."""
+        if has_attributes(X) != self._by_name and len(X):
+            kinds = ("features in matrices", "attributes by name")
+            raise InputError(f"{self._name}: X has {kinds[not self._by_name]}; in fit it had {kinds[self._by_name]}")
+
+    def _vectorized(self, X: Any, reset: bool) -> Sequences:
+        if not reset:
+            return self.vectorizer_.transform(X)
+        self.vectorizer_ = AttributeVectorizer() if self.vectorizer is None else clone(self.vectorizer)
+        return self.vectorizer_.fit_transform(X)
 
     def _stacked(self, sequences: Sequences, reset: bool) -> Sequences:
         rows = stacked_matrix(sequences, self._name)
@@ -272,6 +399,22 @@ class ChainSVM(ProbabilitySVM, KernelSVM):
         first, last, transitions = np.split(others, np.cumsum([K, K] if end_bias else [0, 0]))
         self.first_, self.last_ = (ends if end_bias else np.zeros(K) for ends in (first, last))
         self.transitions_ = transitions.reshape(K, K)
+        self._penalties = None if self._scheme is None else penalties(self.classes_.tolist(), self._scheme)
+        explicit = result.kernel_weights is None and (self._by_name or self._scheme is not None)
+        self._decoder = self._make_decoder(result) if explicit else None
+
+    def _check_restored(self, result: Result, saved: SavedArrays) -> None:
+        super()._check_restored(result, saved)
+        ENCODING.check(self._name, "scheme", self._scheme)
+        labels = [*self.classes_.tolist(), *self._returned.tolist()]
+        if self._scheme is None:
+            check_classes(self._returned, len(self.classes_), saved)
+        elif not all(map(is_span_label, labels)):
+            raise saved.damaged("the header", f"has labels that are none of spans, and the scheme {self._scheme}")
+        if Flag(False).check(self._name, "by_name", self._by_name):
+            columns = len(self.vectorizer_.vocabulary_)
+            if columns != self.n_features_in_:
+                raise saved.damaged("the header", f"has {columns} attributes and {self.n_features_in_} features")
 
     def _warm_key(self, task: Task) -> Any:
         labels = task.y.rows.tobytes(), task.y.offsets.tobytes()

@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from bcfw.errors import InputError, OptionError
+from bcfw.estimators.attributes import MOST_COLUMNS, AttributeVectorizer
+from bcfw.model_file import pack_strings, unpack_strings
 from bcfw.models import Model
 from bcfw.models.saved import model_header
 from bcfw.models.saved import saved_options as saved_model_options
+from bcfw.options import Count
 from bcfw.saved_arrays import SavedArrays
 from bcfw.saved_values import decode, encode
 from bcfw.solvers import Solver
 from bcfw.solvers.saved import saved_solver, solver_header
+from bcfw.tagging.vocabulary import HashedColumns, Vocabulary
 
 #: Options that only another fit reads: where they are no data, a saved estimator has their defaults instead.
-ONLY_FIT = ("callbacks", "random_state", "cv", "solver", "path_solver")
+ONLY_FIT = ("callbacks", "random_state", "cv", "solver", "path_solver", "vectorizer")
 
 
 def option_headers(estimator: Any, arrays: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -35,7 +39,9 @@ def option_headers(estimator: Any, arrays: dict[str, Any]) -> tuple[dict[str, An
 
 
 def option_header(value: Any, name: str, arrays: dict[str, Any]) -> Any:
-    """One option as JSON: a solver, a model, or data."""
+    """One option, or fitted attribute, as JSON: a vectorizer, a model, a solver, or data."""
+    if type(value) is AttributeVectorizer:
+        return {"$vectorizer": vectorizer_header(value, name, arrays)}
     if isinstance(value, Model):
         return {"$model": model_header(value, name, arrays)}
     if not isinstance(value, Solver):
@@ -56,8 +62,40 @@ def saved_options(kind: Any, headers: dict[str, Any], saved: SavedArrays, model:
 
 def saved_option(stored: Any, saved: SavedArrays, model: Any = None) -> Any:
     """The opposite of :func:`option_header`."""
+    if isinstance(stored, dict) and "$vectorizer" in stored:
+        return saved_vectorizer(stored["$vectorizer"], saved)
     if isinstance(stored, dict) and "$model" in stored:
         return saved_model_options(stored["$model"], model, saved)
     if isinstance(stored, dict) and "$solver" in stored:
         return saved_solver(stored["$solver"], saved)
     return decode(stored, saved)
+
+
+def vectorizer_header(vectorizer: AttributeVectorizer, name: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """A vectorizer as JSON; the names of attributes that it has learned are put into ``arrays``.
+
+    These are "options", and "columns": None before it is fitted, else their number if they are hashed, or the name of
+    the array with their names.
+    """
+    options = {option: encode(value, option, arrays) for option, value in vectorizer.get_params().items()}
+    vocabulary = vars(vectorizer).get("vocabulary_")
+    if vocabulary is None:
+        return {"options": options, "columns": None}
+    if isinstance(vocabulary, HashedColumns):
+        return {"options": options, "columns": len(vocabulary)}
+    columns = f"{name}.names"
+    arrays |= pack_strings(columns, vocabulary.names)
+    return {"options": options, "columns": columns}
+
+
+def saved_vectorizer(header: dict[str, Any], saved: SavedArrays) -> AttributeVectorizer:
+    """The opposite of :func:`vectorizer_header`."""
+    vectorizer, columns = AttributeVectorizer(**decode(header["options"], saved)), header["columns"]
+    if isinstance(columns, str):
+        names = unpack_strings(saved, columns)
+        vectorizer.vocabulary_ = Vocabulary(names)
+        if len(vectorizer.vocabulary_) != len(names):
+            raise saved.damaged(columns, "has a name twice")
+    elif columns is not None:
+        vectorizer.vocabulary_ = HashedColumns(Count(1, most=MOST_COLUMNS).check("vectorizer", "columns", columns))
+    return vectorizer

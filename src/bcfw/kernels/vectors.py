@@ -93,3 +93,12 @@ def sparse_products(index, value, w):
 def sparse_add(w, s, index, value):
     for j in range(index.shape[0]):
         w[index[j]] += s * value[j]
+
+
+def first_argmax(row):
+    """The label of the largest score in a row of scores; of several, the first."""
+    best = 0
+    for k in range(1, row.shape[0]):
+        if row[k] > row[best]:
+            best = k
+    return best

@@ -116,6 +116,12 @@ class Auto(Solver):
         elif problem.store is not None or not problem.form.kernels.compiled or is_large or has_large_features(problem):
             MultiPlane().prepare(problem)
 
+    def prepare_next_leg(self, problem: DualProblem) -> None:
+        """What plain BCFW has not solved in one leg is handed over."""
+        self.prepare(problem)
+        if block_solves(problem) is None:
+            MultiPlane().prepare(problem)
+
     def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
         solves = block_solves(problem)
         if solves is not None:

@@ -89,6 +89,10 @@ class Solver(Configurable):
         """Bring the problem's state into the form that :meth:`solve` works on."""
         problem.close_store()
 
+    def prepare_next_leg(self, problem: DualProblem) -> None:
+        """The same for a problem on which this solver has worked before (see :class:`bcfw.Legs`)."""
+        self.prepare(problem)
+
     def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
         """Improve the prepared ``problem`` in place until ``run.status`` is set.
 

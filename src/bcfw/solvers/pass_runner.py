@@ -78,11 +78,8 @@ class PassRunner:
 
     @property
     def effort(self) -> float:
-        """What ``max_passes`` limits: passes; with a cache, 20 visits count at least as one oracle call.
-
-        So a run whose visits all hit the cache still ends.
-        """
-        return max(self.run.calls, self.run.cached_visits / 20) / len(self.problem.blocks)
+        """What ``max_passes`` limits."""
+        return self.run.effort(len(self.problem.blocks))
 
     def one_pass(
         self, sampling: Sampling, rng: np.random.Generator, plan: StorePlan | None = None, track: int = 0

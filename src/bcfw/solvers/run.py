@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -69,6 +70,9 @@ class SolverRun(Run):
     best : the smallest primal and the largest dual value certified so far, and the weights of the former
     """
 
+    #: What is counted, and goes on where a run is continued.
+    COUNTS: ClassVar = ("calls", "cached_visits", "store_visits")
+
     def __init__(self, problem: DualProblem, tol: float, max_passes: float, **options: Any) -> None:
         self._compiled_before = compile_seconds()
         super().__init__(0.0, max_passes, unit="passes", info=PassInfo, **options)
@@ -79,6 +83,20 @@ class SolverRun(Run):
         self.store_visits = 0
         self.known: Certificate | None = None
         self.best: tuple[Certificate, np.ndarray] | None = None
+
+    def effort(self, n_blocks: int) -> float:
+        """What ``max_passes`` limits: passes; with a cache, 20 visits count at least as one oracle call.
+
+        So a run whose visits all hit the cache still ends.
+        """
+        return max(self.calls, self.cached_visits / 20) / n_blocks
+
+    def go_on(self, counts: Sequence[int], history: dict[str, np.ndarray]) -> None:
+        """Continue another run, with its counts and its history."""
+        for name, count in zip(self.COUNTS, counts, strict=True):
+            setattr(self, name, count)
+        self.rows = [dict(zip(history, row, strict=True)) for row in np.transpose([*history.values()])]
+        self._start -= self.rows[-1]["seconds"] if self.rows else 0.0
 
     @property
     def compile_seconds(self) -> float:

@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bcfw.kernels.viterbi import best_path
 from bcfw.models.kernels.costs import cost_of, write_costs
-from bcfw.models.kernels.feature_rows import add_rows, column_product, first_argmax
+from bcfw.models.kernels.feature_rows import add_rows, column_product
 from bcfw.models.kernels.labelings import slot_offset
 
 
@@ -128,60 +129,9 @@ def scores(data, i, w, loss_weight, work):
 
 
 def argmax(data, i, w, work):
-    """Viterbi: forward maxima only; the predecessors are found again on the way back."""
-    K = data.n_labels
-    trans = w[transition_offset(data) :]
+    """Viterbi's algorithm."""
     T = data.y_off[i + 1] - data.y_off[i]
-    for k in range(K):
-        work.best[0, k] = work.theta[0, k]
-    for t in range(1, T):
-        forward(work.best[t - 1], trans, work.theta[t], work.best[t])
-    k = first_argmax(work.best[T - 1])
-    value = work.best[T - 1, k]
-    work.y[T - 1] = k
-    for t in range(T - 1, 0, -1):
-        before = work.best[t - 1]
-        top = before[0] + trans[k]
-        p = 0
-        for q in range(1, K):
-            v = before[q] + trans[q * K + k]
-            if v > top:
-                top = v
-                p = q
-        work.y[t - 1] = p
-        k = p
-    return value
-
-
-def forward(before, trans, theta, out):
-    """Write ``out[k] = theta[k] + max_p (before[p] + trans[p, k])``, four predecessors at a time."""
-    K = before.shape[0]
-    for k in range(K):
-        out[k] = before[0] + trans[k]
-    p = 1
-    while p + 4 <= K:
-        a, b, c, e = before[p], before[p + 1], before[p + 2], before[p + 3]
-        ta, tb = trans[p * K : (p + 1) * K], trans[(p + 1) * K : (p + 2) * K]
-        tc, te = trans[(p + 2) * K : (p + 3) * K], trans[(p + 3) * K : (p + 4) * K]
-        for k in range(K):
-            va = a + ta[k]
-            vb = b + tb[k]
-            vc = c + tc[k]
-            ve = e + te[k]
-            va = va if va > vb else vb
-            vc = vc if vc > ve else ve
-            va = va if va > vc else vc
-            out[k] = va if va > out[k] else out[k]
-        p += 4
-    while p < K:
-        a = before[p]
-        ta = trans[p * K : (p + 1) * K]
-        for k in range(K):
-            va = a + ta[k]
-            out[k] = va if va > out[k] else out[k]
-        p += 1
-    for k in range(K):
-        out[k] += theta[k]
+    return best_path(work.theta, w[transition_offset(data) :], T, work.best, work.y)
 
 
 def value_of(data, i, y, w, work):

@@ -87,12 +87,3 @@ def list_row_outer(data, row, labels, count, out):
             out[listed] = indices[j] * K + labels[m]
             listed += 1
     return listed
-
-
-def first_argmax(row):
-    """The label of the largest score in a row of scores; of several, the first."""
-    best = 0
-    for k in range(1, row.shape[0]):
-        if row[k] > row[best]:
-            best = k
-    return best

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bcfw.kernels.vectors import first_argmax
 from bcfw.models.kernels.block_solves import keep_moved, project_listed
 from bcfw.models.kernels.costs import cost_of, largest_cost, write_costs
-from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product, first_argmax, list_row_outer
+from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product, list_row_outer
 from bcfw.models.kernels.marginals import softmax
 from bcfw.models.kernels.part_vectors import score_part, start_direction
 from bcfw.records import ALL_PARTS

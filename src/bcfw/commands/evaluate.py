@@ -1,0 +1,65 @@
+"""``bcfw evaluate``: how good the predictions of a model are on a labelled file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bcfw.commands.failures import told
+
+
+@click.command()
+@click.argument("model")
+@click.argument("data", default="-")
+def evaluate(model: str, data: str) -> None:
+    """Compare the predictions of MODEL with the labels of DATA (standard input by default).
+
+    Prints the accuracy and precision, recall and F1 of every label, all in percent. Labels of spans (B-..., I-..., O)
+    also get those of every type of span and, on a line of its own, the F1 of all spans. Labels that training has not
+    seen count as wrong.
+    """
+    from bcfw.inputs.spans import are_span_labels
+    from bcfw.metrics import flat_accuracy, label_report, sequence_accuracy, span_report
+    from bcfw.text.tagger import Tagger
+
+    with told():
+        tagger = Tagger.load(model)
+        truth, predicted = compared(tagger, data)
+        positions = sum(map(len, truth))
+        click.echo(f"examples {len(truth)}, positions {positions}")
+        click.echo(f"accuracy {100 * flat_accuracy(truth, predicted):.2f}")
+        if tagger.source.format.sequences:
+            click.echo(f"whole sequences right {100 * sequence_accuracy(truth, predicted):.2f}")
+        click.echo(table(label_report(truth, predicted), "label"))
+        if are_span_labels({label for labels in truth for label in labels}):
+            report = span_report(truth, predicted)
+            click.echo(table(report, "spans of type"))
+            click.echo(f"F1 {100 * report.average()['f1']:.2f}")
+
+
+def compared(tagger: Any, data: str) -> tuple[list[list[str]], list[list[str]]]:
+    """True and predicted labels of all examples of a file."""
+    from bcfw.commands.predict import AT_ONCE
+
+    truth: list[list[str]] = []
+    predicted: list[list[str]] = []
+    batch: list[Any] = []
+    for example in tagger.source.examples(data, labelled=True):
+        truth.append(example.labels)
+        batch.append(example)
+        if len(batch) == AT_ONCE:
+            predicted += tagger.tag_examples(batch)
+            batch = []
+    return truth, predicted + (tagger.tag_examples(batch) if batch else [])
+
+
+def table(report: Any, title: str) -> str:
+    """Precision, recall and F1 of every label in percent."""
+    rows = report.as_dict()
+    width = max(len(title), *map(len, rows))
+    lines = ["", f"{title:{width}}  precision  recall      F1  support"]
+    for name, row in rows.items():
+        shares = "  ".join(f"{100 * row[key]:{size}.2f}" for key, size in (("precision", 9), ("recall", 6), ("f1", 6)))
+        lines.append(f"{name:{width}}  {shares}  {row['support']:7d}")
+    return "\n".join(lines)

@@ -1,0 +1,31 @@
+"""What a command does about bad input: one line on standard error, and the exit code 2."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import IO, Any
+
+import click
+
+from bcfw.errors import BcfwError
+
+
+class BadInput(click.ClickException):
+    """Input, a file or an option that cannot be used."""
+
+    exit_code = 2
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(f"bcfw: {self.format_message()}", err=True)
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """Turn errors that bcfw raises on purpose, and those of the file system, into one line."""
+    try:
+        yield
+    except (BrokenPipeError, click.ClickException):
+        raise
+    except (BcfwError, OSError) as error:
+        raise BadInput(str(error)) from error

@@ -1,0 +1,41 @@
+"""``bcfw path``: what several values of lam do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bcfw.commands.failures import told
+from bcfw.commands.options import Common, data_options, training_options
+
+
+@click.command()
+@data_options
+@training_options
+@click.option("--validate", metavar="FILE", help="Also measure the weights of every lam on this labelled file.")
+def path(validate: str | None, **given: Any) -> None:
+    """Train on DATA at several lam, and print a table: lam, gap, size of the weights, score on the other file.
+
+    Where weights are few, the lam are the breakpoints of the whole regularisation path; else a grid around --lam.
+    """
+    with told():
+        common = Common.of(given)
+        task = common.task()
+        other = None
+        if validate is not None:
+            from bcfw.text.training import read_more
+
+            other = read_more(task.corpus, validate)
+        found = task.path()
+        common.say(found.summary())
+        columns = {"lam": found.lambdas, "gap": found.gaps, "norm": found.norms}
+        if other is not None:
+            from bcfw.text.training import validated
+
+            choice = validated(task, found, *other)
+            columns["score"] = 100.0 * choice.scores
+            common.say(f"lam {choice.lam:.4g} is the best on {validate}")
+        click.echo("\t".join(columns))
+        for row in zip(*columns.values(), strict=True):
+            click.echo("\t".join(f"{value:.6g}" for value in row))

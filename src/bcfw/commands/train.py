@@ -1,0 +1,70 @@
+"""``bcfw train``: a labelled text file in, a model file out."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bcfw.commands.failures import told
+from bcfw.commands.options import Common, data_options, training_options
+from bcfw.files import check_writable
+
+
+@click.command()
+@data_options
+@click.option("--model", "-m", "out", required=True, metavar="FILE", help="The model file to write.")
+@training_options
+@click.option("--validate", metavar="FILE", help="Choose lam by this labelled file, from several.")
+@click.option("--checkpoint", metavar="FILE", help="Save the state here after every --every passes.")
+@click.option("--every", type=float, default=10.0, show_default=True, help="Passes between two saves.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one, exactly as if never stopped.")
+def train(out: str, validate: str | None, checkpoint: str | None, every: float, resume: bool, **given: Any) -> None:
+    """Train on the labelled file DATA (- is standard input).
+
+    For files in columns (a word, other columns, the label; empty lines between sentences) the attributes are chosen by
+    the columns and the labels. Exit codes: 0 trained and saved; 2 bad input or options; 130 stopped by Ctrl-C, with
+    what was reached saved.
+    """
+    with told():
+        common = Common.of(given)
+        check_writable(out, "--model")
+        if checkpoint is None and resume:
+            raise click.UsageError("--resume needs --checkpoint FILE")
+        if checkpoint is not None and validate is not None:
+            raise click.UsageError("--checkpoint goes with one lam; leave out --validate")
+        if checkpoint is not None:
+            common.keep_legs(checkpoint, every, resume)
+        task = common.task()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            tagger = chosen(task, common, validate) if validate is not None else trained(task, common)
+        for warning in caught:
+            click.echo(f"bcfw: {warning.message}", err=True)
+        tagger.pruned().save(out)
+        common.say(f"saved {out}: {Path(out).stat().st_size / 1e6:.1f} MB")
+        if tagger.certificate["status"] == "interrupted":
+            sys.exit(130)
+
+
+def trained(task: Any, common: Common) -> Any:
+    """Train at one lam."""
+    common.say(f"training with lam = {task.lam:g}")
+    result = task.train()
+    return task.tagger(result.w, task.certificate(result))
+
+
+def chosen(task: Any, common: Common, validate: str) -> Any:
+    """Train at several lam; the one whose weights do best on the file ``validate`` is taken."""
+    from bcfw.text.training import chosen_certificate, read_more, validated
+
+    rows, truth = read_more(task.corpus, validate)
+    path = task.path()
+    choice = validated(task, path, rows, truth)
+    for lam, gap, score in zip(path.lambdas, path.gaps, choice.scores, strict=True):
+        common.say(f"lam {lam:.4g}: gap {gap:.3g}, on {validate} {100 * score:.2f}")
+    common.say(f"lam {choice.lam:.4g} is the best")
+    return task.tagger(path.weights(choice.lam), chosen_certificate(task, choice))

@@ -1,0 +1,114 @@
+"""Attributes of positions, by name, as sparse features: a transformer, and what estimators do with it."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from bcfw.errors import InputError
+from bcfw.inputs.examples import read_list
+from bcfw.inputs.sequences import Sequences
+from bcfw.options import Count
+from bcfw.tagging.attributes import batches, is_attributes
+from bcfw.tagging.rows import stacked_rows
+from bcfw.tagging.vocabulary import Encoded, encode, learn
+
+#: As many columns as 32-bit numbers can count.
+MOST_COLUMNS = 2**31 - 1
+
+
+class AttributeVectorizer(TransformerMixin, BaseEstimator):
+    """Sequences whose positions have attributes by name, as :class:`bcfw.Sequences` of sparse rows.
+
+    A position is a list of names, or a dict as CRFsuite's users write them: ``{"word": "the"}`` is the attribute
+    "word:the", ``{"length": 3}`` is "length" with the value 3, ``{"title": True}`` is "title", ``{"suffix": ["e",
+    "he"]}`` is "suffix:e" and "suffix:he", and ``{"next": {"word": "cat"}}`` is "next:word:cat". In lists, a pair
+    (name, number) gives the value. Values of an attribute that a position has twice are added up.
+
+    Parameters
+    ----------
+    min_count : int
+        Attributes that occur less often in the training data are left out.
+    n_hashed : int or None
+        With a number, attributes share so many columns by a hash of their names, and no names are kept; all of them
+        count then, also those that training has not seen. Not with ``min_count``.
+
+    Attributes
+    ----------
+    vocabulary_ : Vocabulary or HashedColumns
+        The columns: ``vocabulary_.names``, ``vocabulary_.columns([name, ...])``.
+
+    Examples
+    --------
+    >>> import bcfw
+    >>> X = [[{"word": "the", "title": True}, {"word": "cat"}]]
+    >>> vectorizer = bcfw.AttributeVectorizer().fit(X)
+    >>> vectorizer.get_feature_names_out().tolist()
+    ['word:the', 'title', 'word:cat']
+    >>> vectorizer.transform([[["word:cat", "never seen"]]]).rows.toarray()
+    array([[0., 0., 1.]])
+    """
+
+    def __init__(self, min_count: int = 1, n_hashed: int | None = None) -> None:
+        self.min_count = min_count
+        self.n_hashed = n_hashed
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn which attributes there are."""
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Sequences:
+        """Learn which attributes there are; returns the sequences as sparse rows."""
+        Count(1).check("AttributeVectorizer", "min_count", self.min_count)
+        if self.n_hashed is not None:
+            Count(1, most=MOST_COLUMNS).check("AttributeVectorizer", "n_hashed", self.n_hashed)
+            if self.min_count > 1:
+                raise InputError("AttributeVectorizer: min_count does not go with n_hashed; leave one of them out")
+        given = batches(attribute_sequences(X), "AttributeVectorizer")
+        vocabulary, found = learn(given, int(self.min_count), self.n_hashed)
+        if not len(vocabulary):
+            raise InputError("AttributeVectorizer: X has no attributes; give some, or a smaller min_count")
+        self.vocabulary_ = vocabulary
+        return stacked_rows(found, len(vocabulary))
+
+    def encode(self, X: Any) -> Encoded:
+        """The attributes as plain arrays: all that :class:`bcfw.tagging.decoder.ChainDecoder` needs."""
+        check_is_fitted(self)
+        return encode(batches(attribute_sequences(X), "AttributeVectorizer"), self.vocabulary_.columns)
+
+    def transform(self, X: Any) -> Sequences:
+        """The sequences as sparse rows; attributes that training has not seen are left out."""
+        return stacked_rows(self.encode(X), len(self.vocabulary_))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns."""
+        check_is_fitted(self)
+        return np.array(self.vocabulary_.names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+
+def attribute_sequences(X: Any) -> list[Any]:
+    """X as a list with at least one sequence."""
+    sequences = read_list(X, "X", "AttributeVectorizer")
+    if not sequences:
+        raise InputError("AttributeVectorizer: X is empty; give at least one sequence")
+    return sequences
+
+
+def has_attributes(X: Any) -> bool:
+    """Whether the positions of X are given by attributes: the first one that has any, or numbers, tells."""
+    if isinstance(X, list | tuple):
+        for sequence in X:
+            for position in sequence if isinstance(sequence, list | tuple) else [sequence]:
+                if not isinstance(position, list | tuple) or len(position):
+                    return is_attributes(position)
+    return False

@@ -1,0 +1,197 @@
+"""What all formats of text files share: examples out of lines, and lines with predictions out of examples."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, NamedTuple
+
+from bcfw.errors import InputError, OptionError, nearest
+
+
+class Example(NamedTuple):
+    """One sequence of a text file, or one single example: a sequence with one position.
+
+    Attributes
+    ----------
+    line : int
+        Number of the line of its first position, from 1.
+    lines : list of str
+        Its lines as in the file, without line ends: one per position. Before them come the lines since the example
+        before that belong to no position: the header of a table, comments, "-DOCSTART-".
+    labels : list of str, or None
+        One per position; None where the file has no labels.
+    x : list
+        What the positions have, one entry each; of which kind, the format says.
+    """
+
+    line: int
+    lines: list[str]
+    labels: list[str] | None
+    x: list[Any]
+
+
+class Position(NamedTuple):
+    """One line, read: the key of its sequence (positions with equal keys follow each other), its label and inputs."""
+
+    key: Any
+    label: str | None
+    x: Any
+
+
+#: The key of a position that is an example on its own.
+ALONE = object()
+
+
+class Format(ABC):
+    """A family of text files.
+
+    An instance remembers what the first file that it reads, the training data, fixes: numbers of columns, say. Further
+    files are checked against that.
+
+    Parameters
+    ----------
+    **settings
+        Those of an earlier instance, or some of them, to choose them instead of finding them out; which there are,
+        ``defaults`` says.
+
+    Attributes
+    ----------
+    name : str
+        The word for the format, a key of :data:`bcfw.formats.FORMATS`.
+    settings : dict
+        What is known of the files, as JSON can store it; None is what the first file will fix.
+    sequences : bool
+        Whether examples are sequences. Without sequences each has one position. Known once the first file has begun.
+    """
+
+    name: ClassVar[str]
+    #: All settings, with their values before the first file.
+    defaults: ClassVar[dict[str, Any]] = {}
+    #: Whether an empty line follows each example.
+    empty_line_ends: ClassVar[bool] = False
+
+    def __init__(self, **settings: Any) -> None:
+        for option in settings:
+            if option not in self.defaults:
+                raise OptionError(f"the format {self.name} has no setting {option!r}; {nearest(option, self.defaults)}")
+        self.settings: dict[str, Any] = {**self.defaults, **settings}
+
+    @property
+    def sequences(self) -> bool:
+        return True
+
+    def examples(self, lines: Iterable[str], source: str, labelled: bool | None = None) -> Iterator[Example]:
+        """Examples one after the other, each as soon as its last line has been read.
+
+        Parameters
+        ----------
+        lines : iterable of str
+            Without line ends, such as :func:`bcfw.formats.open_lines` gives. No line is asked for before it is needed.
+        source : str
+            How messages call the file.
+        labelled : bool or None
+            True: every position needs a label. None: files with and without labels are taken.
+
+        Yields
+        ------
+        Example
+
+        Raises
+        ------
+        InputError
+            At a line that is not of this format; the message has its number.
+        """
+        read = self._reader()
+        example: Example | None = None
+        key: Any = None
+        before: list[str] = []
+        number = found = 0
+        for number, line in enumerate(lines, start=1):
+            if not line or line.isspace():
+                if example is not None:
+                    yield example
+                    example = None
+                continue
+            try:
+                position = read(line)
+            except InputError as error:
+                raise InputError(f"{source}, line {number}: {error}") from error
+            if position is None:
+                before.append(line)
+                continue
+            if example is not None and position.key != key:
+                yield example
+                example = None
+            if example is None:
+                key = position.key
+                example = Example(number, before, None if position.label is None else [], [])
+                before = []
+                found += 1
+            if (position.label is None) is not (example.labels is None) or (labelled and position.label is None):
+                raise InputError(f"{source}, line {number}: {_about_label(position)}")
+            example.lines.append(line)
+            example.x.append(position.x)
+            if example.labels is not None:
+                example.labels.append(position.label)
+            if key is ALONE:
+                yield example
+                example = None
+        if example is not None:
+            yield example
+        if not found:
+            raise InputError(f"{source}, line {number + 1}: the end, and no examples before it; {self._looks()}")
+
+    def text(self, example: Example, predicted: list[str]) -> str:
+        """The example with predicted labels, in the format that it was read from, with line ends.
+
+        Parameters
+        ----------
+        example : Example
+        predicted : list of str
+            One label per position.
+        """
+        if len(predicted) != len(example.x):
+            raise InputError(f"{len(predicted)} predictions for the {len(example.x)} positions of line {example.line}")
+        n_before = len(example.lines) - len(predicted)
+        lines = [self._passed_on(line) for line in example.lines[:n_before]]
+        lines += map(self._answered, example.lines[n_before:], predicted)
+        lines += [""] * self.empty_line_ends
+        return "\n".join(lines) + "\n"
+
+    @abstractmethod
+    def _reader(self) -> Callable[[str], Position | None]:
+        """Function that reads the lines of one file; None for a line that belongs to no position.
+
+        Its errors say nothing of file and line number.
+        """
+
+    @abstractmethod
+    def _answered(self, line: str, label: str) -> str:
+        """The line of a position, with the label that is predicted for it."""
+
+    @abstractmethod
+    def _looks(self) -> str:
+        """One sentence for the message of an empty file: what a line looks like."""
+
+    def _passed_on(self, line: str) -> str:
+        """A line that belongs to no position, as it stands among predictions."""
+        return line
+
+
+def finite(text: str, what: str) -> float:
+    """The number that ``text`` stands for, or an error that begins with ``what``."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or "_" in text:
+        raise InputError(f"{what} is {text!r}, which is no finite number")
+    return value
+
+
+def _about_label(position: Position) -> str:
+    if position.label is None:
+        return "no label; every position needs one, or none of the file for predictions only"
+    return "a label, but the positions before it in the sequence have none; give all of them or none"

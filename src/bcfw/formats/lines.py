@@ -1,0 +1,233 @@
+"""Lines of a text file or of standard input, as they come, checked: UTF-8, plain or compressed by gzip."""
+
+from __future__ import annotations
+
+import re
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import IO
+
+from bcfw.errors import InputError
+
+#: Most bytes that are read, or decompressed, at a time.
+PIECE = 1 << 18
+
+#: Most bytes of one line.
+LONGEST = 1 << 24
+
+#: How messages call standard input.
+STANDARD_INPUT = "standard input"
+
+#: The first byte of every gzip file. It is a control character: no text begins with it.
+GZIP = b"\x1f"
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+#: What no text has: control characters other than tabs and line ends. A carriage return only comes before a newline.
+CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
+
+
+class Lines:
+    """Iterator over the lines of a binary file, without their ends ("\\n" or "\\r\\n"); a context manager.
+
+    Bytes are read as they come, so that the lines that a pipe has written are there before it writes the next.
+
+    Parameters
+    ----------
+    file : binary file with ``read1``
+    source : str
+        How messages call it.
+    longest : int
+        Most bytes of one line.
+
+    Attributes
+    ----------
+    source : str
+        How messages call the file.
+    waiting : bool
+        Whether the next line is already in memory: asking for it reads nothing. While it is False the next line may
+        be long in coming, so that a program in a pipe should write what it has.
+
+    Raises
+    ------
+    InputError
+        While lines are read: at a line that is not UTF-8, has control characters or is too long, and where
+        compressed data are damaged or end too soon. The lines before it come out first.
+    """
+
+    def __init__(self, file: IO[bytes], source: str, longest: int = LONGEST) -> None:
+        self.source = source
+        self.longest = longest
+        self._file = file
+        self._number = 0
+        self._left = 0
+        self._lines = self._read()
+
+    @property
+    def waiting(self) -> bool:
+        return self._left > 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self._lines
+
+    def __next__(self) -> str:
+        return next(self._lines)
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.source != STANDARD_INPUT:
+            self._file.close()
+
+    def _read(self) -> Iterator[str]:
+        for block in self._blocks():
+            good = block[: self._first_bad(block)]
+            good = good[: good.rfind(b"\n") + 1] if len(good) < len(block) else good
+            lines = good.decode("utf-8").replace("\r\n", "\n").split("\n")
+            lines.pop()  # what comes after the last line end: nothing
+            self._left = len(lines)
+            for line in lines:
+                self._left -= 1
+                yield line
+            self._number += len(lines)
+            if len(good) < len(block):
+                raise self._error(self._fault(block[len(good) :].partition(b"\n")[0]))
+
+    def _first_bad(self, block: bytes) -> int:
+        """Where the first byte is that no text has, or the first line that is too long; else the block's length."""
+        end = len(block)
+        if end > self.longest:
+            too_long = re.search(rb"[^\n]{%d}" % (self.longest + 1), block)
+            end = too_long.start() if too_long else end
+        control = CONTROL.search(block, 0, end)
+        end = control.start() if control else end
+        try:
+            block[:end].decode("utf-8")
+        except UnicodeDecodeError as error:
+            return error.start
+        return end
+
+    def _fault(self, line: bytes) -> str:
+        """What is wrong with a line that is no text."""
+        control = CONTROL.search(line.removesuffix(b"\r"))
+        if len(line) > self.longest:
+            return f"more than {self.longest} bytes in one line; this is no text file of examples"
+        if control:
+            place = f"(0x{control.group()[0]:02x}) at byte {control.start() + 1}"
+            return f"a control character {place}; this is no text file, or not one in UTF-8"
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            place = f"byte {error.start + 1} (0x{line[error.start]:02x})"
+            return f"{place} is not UTF-8; convert the file to UTF-8, for example by iconv"
+        raise AssertionError("a line without fault")
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Complete lines, as many as are there; the last one gets a line end where it has none."""
+        begun: list[bytes] = []
+        size = 0
+        for piece in _without_mark(self._pieces()):
+            head, end, tail = piece.rpartition(b"\n")
+            if end:
+                yield b"".join((*begun, head, end))
+                begun, size = [], 0
+            begun.append(tail)
+            size += len(tail)
+            if size > self.longest:
+                raise self._error(self._fault(b"".join(begun)))
+        if size:
+            yield b"".join((*begun, b"\n"))
+
+    def _pieces(self) -> Iterator[bytes]:
+        """What the file has, decompressed, as it comes."""
+        raw = self._raw()
+        first = next(raw, b"")
+        yield from self._decompressed(first, raw) if first.startswith(GZIP) else _chain(first, raw)
+
+    def _raw(self) -> Iterator[bytes]:
+        while True:
+            try:
+                piece = self._file.read1(PIECE)  # type: ignore[attr-defined]
+            except OSError as error:
+                raise InputError(f"cannot read {self.source}: {error.strerror or error}") from error
+            if not piece:
+                return
+            yield piece
+
+    def _decompressed(self, first: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
+        """The members of a gzip file one after the other, in pieces of bounded size."""
+        member = zlib.decompressobj(wbits=31)
+        try:
+            for piece in _chain(first, raw):
+                while piece:
+                    if member.eof:
+                        member = zlib.decompressobj(wbits=31)
+                    yield member.decompress(piece, PIECE)
+                    piece = member.unconsumed_tail or member.unused_data.lstrip(b"\0")
+        except zlib.error as error:
+            raise self._error(f"damaged gzip data ({error}); get the file again") from error
+        if not member.eof:
+            raise self._error("the gzip data end too soon; get the file again")
+
+    def _error(self, fault: str) -> InputError:
+        return InputError(f"{self.source}, line {self._number + 1}: {fault}")
+
+
+def open_lines(path: str, longest: int = LONGEST) -> Lines:
+    """The lines of a text file.
+
+    Parameters
+    ----------
+    path : str
+        The file; "-" is standard input. Files that were compressed by gzip are known by their first byte.
+    longest : int
+        Most bytes of one line.
+
+    Returns
+    -------
+    Lines
+        A context manager, and an iterator over lines without line ends.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be opened.
+
+    Examples
+    --------
+    >>> from bcfw.formats import open_lines
+    >>> with open_lines("sentences.txt") as lines:  # doctest: +SKIP
+    ...     print(sum(1 for line in lines))
+    """
+    if path == "-":
+        return Lines(sys.stdin.buffer, STANDARD_INPUT, longest)
+    try:
+        return Lines(open(path, "rb"), str(path), longest)
+    except IsADirectoryError as error:
+        raise InputError(f"{path} is a folder; give the path of a file") from error
+    except (OSError, ValueError) as error:  # a ValueError for a null character in the name
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot read {path}: {reason}; give the path of a file, or - for standard input") from error
+
+
+def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    if first:
+        yield first
+    yield from rest
+
+
+def _without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces without the byte order mark that some programs put before UTF-8."""
+    begin = b""
+    pieces = iter(pieces)
+    for piece in pieces:
+        begin += piece
+        if len(begin) >= len(BYTE_ORDER_MARK) or not BYTE_ORDER_MARK.startswith(begin):
+            break
+    yield begin.removeprefix(BYTE_ORDER_MARK)
+    yield from pieces

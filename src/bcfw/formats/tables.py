@@ -1,0 +1,192 @@
+"""Tables: files with separated values (CSV), one row per example or position."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from bcfw.errors import InputError, OptionError, nearest
+from bcfw.formats.format import ALONE, Format, Position, finite
+
+#: What may separate cells. The first of them that the first line has is taken.
+DELIMITERS = ("\t", ";", ",")
+
+#: Names of label columns, in any case of letters.
+LABELS = ("label", "class", "target")
+
+QUOTED = re.compile('"[^"]*"')
+
+
+class Table(Format):
+    """Format "csv": rows of cells separated by commas, semicolons or tabs, with or without a header.
+
+    The first line is a header if none of its cells is a number. An entry of ``Example.x`` is the list of a row's cells
+    without label and sequence: a float for a number; for a text the string "column=text", where columns without a
+    header are called "1", "2", .... Which columns hold texts, the first row says. Files without labels have one
+    column less, or nothing in the label's. A cell may stand in double quotes, but not on several lines. Predictions come
+    in one more column, "predicted".
+
+    Parameters
+    ----------
+    delimiter : str, optional
+        What separates cells.
+    header : bool, optional
+        Whether the first line has the names of the columns.
+    label : str or int, optional
+        Name or position, from 0, of the label's column; -1 is the last. By default it is the first that is called
+        "label", "class" or "target", else the last.
+    sequence : str or int, optional
+        Name or position of the column that says to which sequence a row belongs. Consecutive rows with the same
+        value are a sequence; without such a column every row is an example.
+    columns : list of str, optional
+        Names of all columns.
+    texts : list of bool, optional
+        Whether each column holds texts.
+
+    Examples
+    --------
+    >>> from bcfw.formats import Table
+    >>> table = Table()
+    >>> rows = ["width,colour,class", '3,red,"a, b"', "4.5,blue,c"]
+    >>> first, second = table.examples(rows, "demo")
+    >>> first.x, first.labels, second.x
+    ([[3.0, 'colour=red']], ['a, b'], [[4.5, 'colour=blue']])
+    >>> print(table.text(first, ["c"]), end="")
+    width,colour,class,predicted
+    3,red,"a, b",c
+    """
+
+    name = "csv"
+    defaults: ClassVar = dict.fromkeys(("delimiter", "header", "label", "sequence", "columns", "texts"))
+
+    @property
+    def sequences(self) -> bool:
+        return self.settings["sequence"] is not None
+
+    def _reader(self) -> Callable[[str], Position | None]:
+        begun = False
+        without_label = False
+
+        def read(line: str) -> Position | None:
+            nonlocal begun, without_label
+            cells = self._cells(line)
+            if not begun:
+                begun = True
+                without_label = self._begin(cells)
+                if self.settings["header"]:
+                    return None
+            if without_label:
+                cells.insert(self.settings["label"], "")
+            return self._position(cells, without_label)
+
+        return read
+
+    def _cells(self, line: str) -> list[str]:
+        if self.settings["delimiter"] is None:
+            unquoted = QUOTED.sub("", line)
+            self.settings["delimiter"] = next((one for one in DELIMITERS if one in unquoted), ",")
+        delimiter = self.settings["delimiter"]
+        if '"' not in line:
+            return [cell.strip() for cell in line.split(delimiter)]
+        try:
+            (cells,) = csv.reader([line], delimiter=delimiter, strict=True, skipinitialspace=True)
+        except csv.Error as error:
+            raise InputError(f"{error} ({line[:40]!r}); quotes end on their line, two of them are one inside") from error
+        return [cell.strip() for cell in cells]
+
+    def _begin(self, cells: list[str]) -> bool:
+        """Take the first line of a file: fix what is open, check the rest; returns whether labels are missing."""
+        settings = self.settings
+        if settings["columns"] is None:
+            self._fix(cells)
+        names, label = settings["columns"], settings["label"]
+        without = names[:label] + names[label + 1 :]
+        if settings["header"]:
+            if cells not in (names, without):
+                raise InputError(f"the header is {_short(cells)}, but that of the training data {_short(names)}; give "
+                                 "these columns, with or without the label's")
+            return cells != names
+        return len(cells) == len(without)
+
+    def _fix(self, cells: list[str]) -> None:
+        """Find out all that the first line tells."""
+        settings = self.settings
+        if settings["header"] is None:
+            settings["header"] = not any(map(_is_number, cells))
+        names = cells if settings["header"] else [str(place + 1) for place in range(len(cells))]
+        if len(names) < 2:
+            raise InputError(f"one column; {self._looks()}")
+        if "" in names or len(set(names)) < len(names):
+            raise InputError(f"names of columns are missing or come twice in the header {_short(cells)}")
+        label = settings["label"]
+        if label is None:
+            label = next((place for place, name in enumerate(names) if name.lower() in LABELS), -1)
+        settings["label"] = _place(label, names, "label")
+        if settings["sequence"] is not None:
+            settings["sequence"] = _place(settings["sequence"], names, "sequence")
+        if settings["sequence"] == settings["label"]:
+            raise OptionError(f"label and sequence are the same column, {names[settings['label']]!r}")
+        settings["columns"] = names
+
+    def _position(self, cells: list[str], without_label: bool) -> Position:
+        settings = self.settings
+        names = settings["columns"]
+        if len(cells) != len(names):
+            found, expected = len(cells) - without_label, len(names) - without_label
+            raise InputError(f"{found} cells, but {expected} columns; every row needs a cell for each column")
+        if settings["texts"] is None:
+            settings["texts"] = [not _is_number(cell) for cell in cells]
+        label, key = cells[settings["label"]], ALONE
+        others = {settings["label"]}
+        if self.sequences:
+            key = cells[settings["sequence"]]
+            others.add(settings["sequence"])
+        x = [
+            _value(cell, name, text)
+            for place, (cell, name, text) in enumerate(zip(cells, names, settings["texts"], strict=True))
+            if place not in others
+        ]
+        return Position(key, label or None, x)
+
+    def _answered(self, line: str, label: str) -> str:
+        delimiter = self.settings["delimiter"]
+        if delimiter in label or '"' in label:
+            label = '"' + label.replace('"', '""') + '"'
+        return line + delimiter + label
+
+    def _passed_on(self, line: str) -> str:
+        return self._answered(line, "predicted")
+
+    def _looks(self) -> str:
+        return "a line has cells separated by commas, semicolons or tabs, one of them the label"
+
+
+def _value(cell: str, name: str, text: bool) -> float | str:
+    if not cell:
+        raise InputError(f"nothing in column {name!r}; fill it in")
+    return f"{name}={cell}" if text else finite(cell, f"column {name!r} holds numbers, and")
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _place(column: str | int, names: list[str], what: str) -> int:
+    """Position, from 0, of a column given by name or position."""
+    if isinstance(column, str):
+        if column not in names:
+            raise OptionError(f"{what}: there is no column {column!r}; {nearest(column, names)}")
+        return names.index(column)
+    if not -len(names) <= column < len(names):
+        raise OptionError(f"{what}: there is no column {column}; there are {len(names)}, numbered from 0")
+    return column % len(names)
+
+
+def _short(cells: list[Any]) -> str:
+    return ", ".join(map(str, cells))[:60]

@@ -1,0 +1,140 @@
+"""Training in legs: runs that can be killed at any moment and go on as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bcfw.dual import DualProblem, snapshots
+from bcfw.errors import OptionError
+from bcfw.options import Positive
+from bcfw.saved_arrays import SavedArrays
+from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.run import SolverRun
+
+#: Begins the names of what a checkpoint of legs holds besides the dual state.
+PREFIX = "legs_"
+
+
+@dataclass(frozen=True)
+class Legs:
+    """A checkpoint file after every so many passes, from which a killed run goes on exactly.
+
+    Training goes in *legs* of ``passes`` passes. At the end of each the state is saved, and the next leg starts from
+    what was saved: the dual point and the best weights, with random numbers of its own. So a run that is continued from
+    the file (``warm_start`` with the same path) takes the same steps, to the same certificate, as one that was never
+    interrupted, and at most one leg is lost. What a solver remembers besides (momentum, averages, the cache) starts
+    again in each leg, and so do the outputs that were kept of models written in Python: legs should be long enough for
+    that. The solver must not read the clock; "auto" does so for
+    oracles whose operations are not counted.
+
+    Parameters
+    ----------
+    path : path
+        The checkpoint file.
+    passes : float
+        Passes in a leg.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw, tempfile, pathlib
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(3, size=60)
+    >>> X = np.eye(3)[y] + 0.3 * rng.standard_normal((60, 3))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     legs = bcfw.Legs(pathlib.Path(folder) / "run.npz", passes=5)
+    ...     whole = bcfw.train(bcfw.models.Multiclass(), X, y, solver="bcfw", checkpoint=legs)
+    ...     again = bcfw.train(bcfw.models.Multiclass(), X, y, solver="bcfw", checkpoint=legs,
+    ...                        warm_start=legs.path)                   # repeats the last leg
+    >>> bool(whole.gap == again.gap), whole.n_passes == again.n_passes
+    (True, True)
+    """
+
+    path: str | os.PathLike[str]
+    passes: float = 10.0
+
+    def __post_init__(self) -> None:
+        Positive(10.0).check("Legs", "passes", self.passes)
+
+
+class Journey:
+    """A run in legs.
+
+    Parameters
+    ----------
+    legs : Legs
+    problem : DualProblem, prepared for the solver
+    run : SolverRun
+    solver : Solver
+    seed : int
+    start : (snapshot, its name) or None
+        What the problem was restored from. If it was written in legs, the run goes on with its counts.
+    """
+
+    def __init__(
+        self,
+        legs: Legs,
+        problem: DualProblem,
+        run: SolverRun,
+        solver: Solver,
+        seed: int,
+        start: tuple[dict[str, Any], str] | None = None,
+    ) -> None:
+        self.legs, self.problem, self.run, self.solver, self.seed = legs, problem, run, solver, seed
+        self._path = Path(legs.path).absolute()  # the working directory may change during training
+        self.leg = 0
+        if start is not None and SavedArrays(*start).has(PREFIX):
+            self._go_on(SavedArrays(*start))
+            solver.prepare_next_leg(problem)
+
+    @property
+    def settings(self) -> str:
+        """What must be the same in all legs."""
+        return json.dumps(
+            {"solver": repr(self.solver), "seed": self.seed, "passes": self.legs.passes, "lam": self.problem.lam}
+        )
+
+    def _go_on(self, saved: SavedArrays) -> None:
+        """Take over counts and history."""
+        given = str(saved.snapshot[PREFIX + "settings"])
+        if given != self.settings:
+            raise OptionError(f"{saved.source} was written with other options: {given} there, {self.settings} here")
+        self.leg = int(saved.get(PREFIX + "leg", np.int64, least=1))
+        self.problem.oracle_calls = int(saved.get(PREFIX + "oracle_calls", np.int64, least=0))
+        counts = [int(saved.get(PREFIX + name, np.int64, least=0)) for name in self.run.COUNTS]
+        length = len(saved.get(PREFIX + "history_passes", float, (None,)))
+        columns = [name for name in saved.snapshot if name.startswith(PREFIX + "history_")]
+        history = {name: saved.get(name, float, (length,), -np.inf, np.inf) for name in columns}
+        self.run.go_on(counts, {name.removeprefix(PREFIX + "history_"): history[name] for name in columns})
+
+    def solve(self) -> Outcome:
+        """All legs until the run ends."""
+        run, whole = self.run, self.run.limit
+        while True:
+            run.limit = min(whole, run.effort(len(self.problem.blocks)) + self.legs.passes)
+            rng = np.random.default_rng([self.seed, self.leg])
+            outcome = self.solver.solve(self.problem, run, rng)
+            ended_by_leg = run.status == "max_passes" and run.limit < whole
+            run.limit = whole
+            if not ended_by_leg:
+                return outcome
+            self.leg += 1
+            self._rest()
+
+    def _rest(self) -> None:
+        """Save the state before the next leg, and start from what was saved."""
+        snapshot = snapshots.take(self.problem)
+        run = self.run
+        counts = {name: np.int64(getattr(run, name)) for name in run.COUNTS}
+        counts |= {"leg": np.int64(self.leg), "oracle_calls": np.int64(self.problem.oracle_calls)}
+        history = {f"history_{name}": np.asarray(column, float) for name, column in run.history().items()}
+        more = {"settings": self.settings, **counts, **history}
+        snapshots.write({**snapshot, **{PREFIX + name: value for name, value in more.items()}}, self._path)
+        snapshots.restore(self.problem, snapshot)
+        self.solver.prepare_next_leg(self.problem)
+        run.status = run.best = run.known = None

@@ -1,0 +1,57 @@
+"""The best labels of sequences under chain weights most of which are zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bcfw.kernels import entry
+from bcfw.kernels.viterbi import decode_sparse
+from bcfw.tagging.vocabulary import Encoded
+
+
+@dataclass(frozen=True, eq=False)
+class ChainDecoder:
+    """Weights of a chain with F features and K labels; those of the features are rows of a sparse matrix.
+
+    Attributes
+    ----------
+    starts : (F + 1,) int64, where the weights of each feature begin
+    labels, weights : (nnz,) int32 and float64, the labels that a feature speaks for, and how much
+    first, last : (K,) scores of the first and the last label
+    transitions : (K, K)
+    """
+
+    starts: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    transitions: np.ndarray
+
+    @classmethod
+    def of_entries(
+        cls, places: np.ndarray, values: np.ndarray, n_features: int, ends: tuple[np.ndarray, np.ndarray, np.ndarray]
+    ) -> ChainDecoder:
+        """A decoder of weights U (F, K) that are zero but at some places.
+
+        Parameters
+        ----------
+        places : (nnz,) rising positions in U, row after row
+        values : (nnz,) array
+        n_features : int
+        ends : first, last and transitions
+        """
+        K = len(ends[0])
+        starts = np.searchsorted(places, np.arange(n_features + 1, dtype=np.int64) * K)
+        return cls(starts, (places % K).astype(np.int32), np.ascontiguousarray(values), *ends)
+
+    def decode(self, given: Encoded) -> np.ndarray:
+        """(N,) best labels of all positions; attributes without a column count for nothing."""
+        K, longest = len(self.first), int(np.max(np.diff(given.offsets), initial=1))
+        found = np.zeros(given.offsets[-1], np.int32)
+        weights = self.starts, self.labels, self.weights, self.first, self.last, self.transitions.ravel()
+        scratch = np.zeros((longest, K)), np.zeros((longest, K)), np.zeros(longest, np.int32)
+        entry(decode_sparse)(*given, *weights, *scratch, found)
+        return found

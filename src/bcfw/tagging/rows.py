@@ -1,0 +1,23 @@
+"""Encoded attributes as the sparse rows that training takes."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from bcfw.inputs.sequences import Sequences
+from bcfw.tagging.vocabulary import UNKNOWN, Encoded
+
+
+def stacked_rows(found: Encoded, n_columns: int) -> Sequences:
+    """The positions as rows with sorted columns; unknown attributes are left out, and repeated ones added up."""
+    columns, values, indptr = found.columns, found.values, found.indptr
+    if not len(values):
+        values = np.ones(len(columns))
+    known = columns != UNKNOWN
+    if not known.all():
+        columns, values = columns[known], values[known]
+        indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
+    rows = sp.csr_array((values, columns, indptr), shape=(len(indptr) - 1, n_columns))
+    rows.sum_duplicates()
+    return Sequences(rows, found.offsets)

@@ -1,0 +1,150 @@
+"""Columns of attribute names: numbered as they are met in training, or hashed."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bcfw.tagging.attributes import Attributes
+
+#: The column of a name that training has not met.
+UNKNOWN = -1
+
+
+class Vocabulary:
+    """Names of attributes in the order of their columns.
+
+    Examples
+    --------
+    >>> words = Vocabulary(["the", "cat"])
+    >>> words.columns(["cat", "dog", "the"]).tolist()
+    [1, -1, 0]
+    >>> words.learn(["dog", "the"]).tolist(), words.names
+    ([2, 0], ['the', 'cat', 'dog'])
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._column: defaultdict[str, int] = defaultdict(None, zip(names, itertools.count(), strict=False))
+        self._column.default_factory = self._column.__len__
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    @property
+    def names(self) -> list[str]:
+        """All names, in the order of their columns."""
+        return list(self._column)
+
+    def columns(self, names: list[str]) -> np.ndarray:
+        """(len(names),) int32 column of every name; ``UNKNOWN`` for those that were never learned."""
+        unknown = itertools.repeat(UNKNOWN)
+        return np.fromiter(map(self._column.get, names, unknown), np.int32, len(names))
+
+    def learn(self, names: list[str]) -> np.ndarray:
+        """The same, but a new name gets the next column."""
+        return np.fromiter(map(self._column.__getitem__, names), np.int32, len(names))
+
+    def __getstate__(self) -> list[str]:
+        return self.names
+
+    def __setstate__(self, names: list[str]) -> None:
+        self.__init__(names)  # type: ignore[misc]
+
+
+class HashedColumns:
+    """A fixed number of columns; names share them as the checksum (CRC-32) of their UTF-8 bytes says.
+
+    It remembers no names and knows no unknown ones. The more columns, the fewer names share one.
+
+    Examples
+    --------
+    >>> hashed = HashedColumns(1024)
+    >>> hashed.columns(["the", "cat", "the"]).tolist()
+    [486, 936, 486]
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def names(self) -> list[str]:
+        """What the columns are called."""
+        return [f"hash {column}" for column in range(self._size)]
+
+    def columns(self, names: list[str]) -> np.ndarray:
+        """(len(names),) int32 column of every name."""
+        encoded = map(str.encode, names, itertools.repeat("utf-8"), itertools.repeat("surrogatepass"))
+        sums = np.fromiter(map(zlib.crc32, encoded), np.uint32, len(names))
+        return (sums % np.uint32(self._size)).astype(np.int32)
+
+    learn = columns
+
+
+class Encoded(NamedTuple):
+    """Attributes of sequences as rows of a sparse matrix, one row per position.
+
+    Attributes
+    ----------
+    indptr : (N + 1,) where the entries of each row begin
+    columns : (nnz,) int32, ``UNKNOWN`` for attributes without a column; in a row they are neither sorted nor distinct
+    values : (nnz,) weights; empty if all are 1
+    offsets : (n + 1,) rows of the sequences
+    """
+
+    indptr: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    offsets: np.ndarray
+
+
+def encode(batches: Iterable[Attributes], column_of: Callable[[list[str]], np.ndarray]) -> Encoded:
+    """Attributes as rows; ``column_of`` is a method of a vocabulary: ``columns`` or ``learn``."""
+    columns, values, counts, lengths = [], [], [], []
+    for batch in batches:
+        columns.append(column_of(batch.names))
+        values.append(batch.weights)
+        counts.append(batch.counts)
+        lengths.append(batch.lengths)
+    all_ones = all(one is None for one in values)
+    filled = [np.ones(len(c)) if v is None else v for v, c in zip(values, columns, strict=True)] if not all_ones else []
+    return Encoded(summed(counts), stacked(columns, np.int32), stacked(filled, np.float64), summed(lengths))
+
+
+def learn(
+    batches: Iterable[Attributes], min_count: int = 1, n_hashed: int | None = None
+) -> tuple[Vocabulary | HashedColumns, Encoded]:
+    """Columns for all attributes, and the attributes as rows.
+
+    Parameters
+    ----------
+    batches : iterable of Attributes
+    min_count : int
+        Attributes that occur less often get no column.
+    n_hashed : int or None
+        With a number, so many hashed columns; not with ``min_count``.
+    """
+    vocabulary = Vocabulary() if n_hashed is None else HashedColumns(n_hashed)
+    found = encode(batches, vocabulary.learn)
+    if min_count <= 1:
+        return vocabulary, found
+    kept = np.bincount(found.columns, minlength=len(vocabulary)) >= min_count
+    renumbered = np.where(kept, np.cumsum(kept) - 1, UNKNOWN).astype(np.int32)
+    names = itertools.compress(vocabulary.names, kept.tolist())
+    return Vocabulary(names), found._replace(columns=renumbered[found.columns])
+
+
+def stacked(arrays: list[np.ndarray], dtype: Any) -> np.ndarray:
+    return np.concatenate([np.zeros(0, dtype), *arrays]).astype(dtype, copy=False)
+
+
+def summed(counts: list[np.ndarray]) -> np.ndarray:
+    """Offsets of pieces with so many entries each."""
+    return np.concatenate([[0], np.cumsum(stacked(counts, np.int64))])

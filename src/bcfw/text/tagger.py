@@ -1,0 +1,187 @@
+"""A trained model that labels text: all that predicting needs, and nothing that is slow to load."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from bcfw import model_file
+from bcfw.errors import InputError
+from bcfw.files import PathLike
+from bcfw.formats import Example
+from bcfw.inputs.spans import LETTERS, in_scheme, is_span_label, penalties
+from bcfw.tagging.attributes import read
+from bcfw.tagging.decoder import ChainDecoder
+from bcfw.tagging.vocabulary import Encoded, HashedColumns, Vocabulary, encode
+from bcfw.text.source import TextSource
+
+#: The kind of model files that hold a tagger.
+KIND = "tagger"
+
+#: What a tagger's labels are made for: sequences, or single examples.
+MODELS = ("chain", "multiclass")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tagger:
+    """Labels sequences, or single examples, whose positions have attributes by name.
+
+    Attributes
+    ----------
+    model : "chain" or "multiclass"
+    source : TextSource
+        How text files become attributes.
+    labels : list of str
+        The K labels that the weights know.
+    encoding, scheme : str or None
+        For labels of spans: the scheme that the weights know, and the one of the answers.
+    vocabulary : Vocabulary or HashedColumns
+        Columns of the attributes.
+    places, values : (nnz,) arrays
+        Where w is not zero, and what it is there.
+    certificate : dict
+        What training has proved, and how it was done.
+    """
+
+    model: str
+    source: TextSource
+    labels: list[str]
+    encoding: str | None
+    scheme: str | None
+    vocabulary: Vocabulary | HashedColumns
+    places: np.ndarray
+    values: np.ndarray
+    certificate: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        K, F = len(self.labels), len(self.vocabulary)
+        unary = int(np.searchsorted(self.places, F * K))
+        rest = np.zeros(dimension(self.model, F, K) - F * K)
+        rest[self.places[unary:] - F * K] = self.values[unary:]
+        first, last, transitions = np.split(rest, [K, 2 * K]) if self.model == "chain" else np.zeros((3, K))
+        steps = first, last, transitions.reshape(-1, K) if self.model == "chain" else np.zeros((K, K))
+        if self.encoding is not None:
+            steps = tuple(one + more for one, more in zip(steps, penalties(self.labels, self.encoding), strict=True))
+        decoder = ChainDecoder.of_entries(self.places[:unary], self.values[:unary], F, steps)
+        object.__setattr__(self, "_decoder", decoder)
+
+    def tag(self, sequences: Iterable[Any]) -> list[list[str]]:
+        """The labels of every position of sequences, whose positions have attributes by name."""
+        return self.tag_encoded(encode([read(list(sequences), 0, "Tagger")], self.vocabulary.columns))
+
+    def tag_encoded(self, given: Encoded) -> list[list[str]]:
+        """The same for attributes whose columns have been looked up."""
+        codes, labels = self._decoder.decode(given), self.labels  # type: ignore[attr-defined]
+        if self.scheme is not None and self.scheme != self.encoding:
+            labels, codes = in_scheme(labels, codes, given.offsets, self.scheme)
+        names = [labels[code] for code in codes.tolist()]
+        return [names[a:b] for a, b in pairwise(given.offsets.tolist())]
+
+    def tag_examples(self, examples: list[Example]) -> list[list[str]]:
+        """The labels of every position of examples of a text file."""
+        return self.tag([self.source.attributes_of(example) for example in examples])
+
+    @property
+    def dim(self) -> int:
+        """How many weights there are."""
+        return dimension(self.model, len(self.vocabulary), len(self.labels))
+
+    def pruned(self) -> Tagger:
+        """The same without the attributes that have no weight; what it answers is the same."""
+        if isinstance(self.vocabulary, HashedColumns):
+            return self
+        K, F = len(self.labels), len(self.vocabulary)
+        unary = self.places < F * K
+        used, columns = np.unique(self.places[unary] // K, return_inverse=True)
+        places = self.places - (F - len(used)) * K
+        places[unary] = columns * K + self.places[unary] % K
+        names = np.array(self.vocabulary.names, dtype=object)[used].tolist()
+        return dataclasses.replace(self, vocabulary=Vocabulary(names), places=places)
+
+    def save(self, path: PathLike) -> None:
+        """Write a model file (see :mod:`bcfw.model_file`)."""
+        hashed = isinstance(self.vocabulary, HashedColumns)
+        header = {
+            "model": self.model,
+            "source": self.source.header(),
+            "labels": self.labels,
+            "encoding": self.encoding,
+            "scheme": self.scheme,
+            "hashed": len(self.vocabulary) if hashed else None,
+            "certificate": self.certificate,
+        }
+        w = np.zeros(self.dim)
+        w[self.places] = self.values
+        names = {} if hashed else model_file.pack_strings("names", self.vocabulary.names)
+        model_file.write(path, KIND, header, {**model_file.pack_weights("w", w), **names})
+
+    @classmethod
+    def load(cls, path: PathLike) -> Tagger:
+        """Read a model file that ``bcfw train`` or :meth:`save` has written."""
+        found = model_file.read(path)
+        if found.kind != KIND:
+            raise InputError(
+                f"{path} holds a {found.kind}, not a model that labels text; give one that bcfw train has written, or "
+                "read it by bcfw.load"
+            )
+        return cls.from_file(found)
+
+    @classmethod
+    def from_file(cls, found: model_file.ModelFile) -> Tagger:
+        """The tagger in a model file of its kind."""
+        header, where = found.header, found.arrays.source
+        labels = checked_labels(header, where)
+        places, values, dim = model_file.sparse_weights(found.arrays, "w")
+        vocabulary = read_vocabulary(header, found.arrays, where)
+        K, F = len(labels), len(vocabulary)
+        if dimension(header["model"], F, K) != dim:
+            raise InputError(f"{where}: {dim} weights do not fit {F} attributes and {K} labels; train the model anew")
+        source = TextSource.from_header(header.get("source"), where)
+        certificate = header.get("certificate")
+        return cls(
+            header["model"],
+            source,
+            labels,
+            header["encoding"],
+            header["scheme"],
+            vocabulary,
+            places,
+            values,
+            certificate if isinstance(certificate, dict) else {},
+        )
+
+
+def dimension(model: str, n_features: int, n_labels: int) -> int:
+    """How many weights a model has: for features and, in a chain, for ends and transitions."""
+    return n_features * n_labels + (2 * n_labels + n_labels**2 if model == "chain" else 0)
+
+
+def checked_labels(header: dict[str, Any], where: str) -> list[str]:
+    """The labels of a file, once all that is said about them is possible."""
+    labels, encoding, scheme = header.get("labels"), header.get("encoding"), header.get("scheme")
+    texts = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
+    possible = header.get("model") in MODELS and texts and len(set(labels)) == len(labels) > 0  # type: ignore[arg-type]
+    if encoding is not None or scheme is not None:
+        possible = possible and encoding in LETTERS and scheme in LETTERS and all(map(is_span_label, labels or ()))
+    if not possible:
+        raise InputError(f"{where}: the model's labels cannot be right; train it anew")
+    return list(labels or ())
+
+
+def read_vocabulary(header: dict[str, Any], arrays: Any, where: str) -> Vocabulary | HashedColumns:
+    """The columns of a file's attributes."""
+    hashed = header.get("hashed")
+    if hashed is not None:
+        if not isinstance(hashed, int) or isinstance(hashed, bool) or not 1 <= hashed < 2**31:
+            raise InputError(f"{where}: {hashed!r:.40} is no number of hashed columns; train the model anew")
+        return HashedColumns(hashed)
+    names = model_file.unpack_strings(arrays, "names")
+    vocabulary = Vocabulary(names)
+    if len(vocabulary) != len(names):
+        raise InputError(f"{where}: some of the model's attributes are there twice; train it anew")
+    return vocabulary
