@@ -21,6 +21,7 @@ ORDER = [
     "files",
     "saved_arrays",
     "model_file",
+    "saved_values",
     "kernels",
     "inputs",
     "tagging",
@@ -44,12 +45,16 @@ ORDER = [
     "estimators",
     "formats",
     "text",
+    "loading",
     "datasets",
     "report",
     "commands",
 ]
 
 BASE = {"errors", "options", "records", "files"}
+
+#: What is saved in files, and how.
+SAVED = {"saved_arrays", "model_file", "saved_values"}
 
 #: Layers that may import less than everything before them.
 NARROW = {
@@ -59,6 +64,7 @@ NARROW = {
     "files": {"errors"},
     "saved_arrays": {"errors"},
     "model_file": {"errors", "files", "saved_arrays"},
+    "saved_values": {"errors", "options", "saved_arrays"},
     "kernels": BASE,
     "inputs": BASE,
     "tagging": BASE | {"kernels", "inputs"},
@@ -67,13 +73,12 @@ NARROW = {
     "selection": {"errors", "options", "records", "kernels"},
     "progress": {"errors", "kernels", "run"},
     "passes": {"errors", "records", "kernels"},
-    "models": BASE | {"kernels", "inputs", "input_kernels", "passes"},
-    "dual": BASE | {"saved_arrays", "kernels", "inputs", "input_kernels", "passes", "models"},
-    "solvers": BASE
-    | {"saved_arrays", "kernels", "inputs", "input_kernels", "run", "selection", "passes", "models", "dual"},
+    "models": BASE | SAVED | {"kernels", "inputs", "input_kernels", "passes"},
+    "dual": BASE | SAVED | {"kernels", "inputs", "input_kernels", "passes", "models"},
+    "solvers": BASE | SAVED | {"kernels", "inputs", "input_kernels", "run", "selection", "passes", "models", "dual"},
     "product": BASE | {"kernels", "inputs", "run", "selection", "progress"},
     **{face: {"product"} for face in ("domains", "objectives", "steps")},
-    "path": BASE | {"saved_arrays", "inputs", "run", "progress", "dual", "solvers", "result", "training"},
+    "path": BASE | SAVED | {"inputs", "run", "progress", "dual", "solvers", "result", "training"},
     "metrics": BASE | {"inputs"},
     "formats": BASE | {"inputs"},
     "datasets": BASE | {"inputs", "formats"},

@@ -10,11 +10,13 @@ import zlib
 
 import numpy as np
 import pytest
+import safetensors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import save_file
 
+import bcfw
 from bcfw.errors import InputError
 from bcfw.model_file import (
     LAYOUT,
@@ -46,12 +48,12 @@ def same_bits(a, b):
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
 
-def forged(path, metadata, arrays=None):
-    """A file with any metadata, and checksums that belong to them."""
+def forged(path, about, arrays=None):
+    """A file that says anything about itself, with checksums that belong to it."""
     arrays = {"w": np.ones(2)} if arrays is None else arrays
-    texts = {"(kind)": metadata.get("kind", ""), "(header)": metadata.get("header", "")}
-    sums = json.dumps(checksums({**texts, **arrays}).tolist())
-    save_file(arrays, path, {"checksums": sums, **metadata})
+    texts = {"(kind)": about.get("kind", ""), "(header)": about.get("header", "")}
+    sums = checksums({**texts, **arrays}).tolist()
+    save_file(arrays, path, {"bcfw": json.dumps({"checksums": sums, **about})})
     return path
 
 
@@ -59,7 +61,9 @@ def test_everything_comes_back(tmp_path):
     path = tmp_path / "model.bcfw"
     write(path, "estimator", HEADER, ARRAYS)
     found = read(path)
+    versions = found.header.pop("versions")
     assert (found.kind, found.header) == ("estimator", HEADER)
+    assert versions == {"bcfw": bcfw.__version__, "numpy": np.__version__, "safetensors": safetensors.__version__}
     for name, array in ARRAYS.items():
         native = array.astype(array.dtype.newbyteorder("="))
         assert same_bits(found.arrays.get(name, native.dtype, native.shape, -np.inf, np.inf), native), name
@@ -69,11 +73,11 @@ def test_everything_comes_back(tmp_path):
 
 def test_the_file_is_replaced_as_a_whole(tmp_path, monkeypatch):
     path = tmp_path / "model.bcfw"
-    write(path, "result", {"version": 1}, {})
+    write(path, "result", {"number": 1}, {})
     monkeypatch.setattr(os, "fsync", lambda number: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
-        write(path, "result", {"version": 2}, ARRAYS)
-    assert read(path).header == {"version": 1}
+        write(path, "result", {"number": 2}, ARRAYS)
+    assert read(path).header["number"] == 1
     assert os.listdir(tmp_path) == ["model.bcfw"]
 
 
@@ -243,32 +247,44 @@ def test_a_safetensors_file_of_someone_else(tmp_path):
         read(tmp_path / "x")
 
 
-GOOD = {"bcfw": str(LAYOUT), "kind": "result", "header": "{}"}
+GOOD = {"layout": LAYOUT, "kind": "result", "header": "{}"}
 
-#: Metadata with right checksums, and what the error says.
+#: What files say about themselves, with right checksums, and what the error says.
 WRONG_HEADERS = {
-    "newer": ({**GOOD, "bcfw": str(LAYOUT + 1)}, "newer bcfw .layout 2.; update"),
-    "much newer": ({**GOOD, "bcfw": "9" * 5000}, "newer bcfw"),
-    "no layout": ({**GOOD, "bcfw": "one"}, "not a readable model file"),
-    "layout zero": ({**GOOD, "bcfw": "0"}, "not a readable model file"),
-    "no kind": ({"bcfw": "1", "header": "{}"}, "not a readable model file .'kind'"),
-    "no header": ({"bcfw": "1", "kind": "result"}, "not a readable model file .'header'"),
+    "newer": ({**GOOD, "layout": LAYOUT + 1}, "newer bcfw .layout 2.; update"),
+    "another layout": ({**GOOD, "layout": 99, "checksums": "as they will be"}, "newer bcfw .layout 99.; update"),
+    "no layout": ({"kind": "result", "header": "{}"}, "not a readable model file .'layout'"),
+    "layout in words": ({**GOOD, "layout": "one"}, "not a readable model file"),
+    "no kind": ({"layout": LAYOUT, "header": "{}"}, "not a readable model file .'kind'"),
+    "no header": ({"layout": LAYOUT, "kind": "result"}, "not a readable model file .'header'"),
     "a list": ({**GOOD, "header": "[1]"}, "its header is no header"),
     "no JSON": ({**GOOD, "header": "{'a': 1}"}, "not a readable model file"),
     "deep": ({**GOOD, "header": "[" * 10**5}, "not a readable model file"),
     "long numbers": ({**GOOD, "header": '{"a":' + "1" * 10_000 + "}"}, "not a readable model file"),
-    "no list of checksums": ({**GOOD, "checksums": "7"}, "not a readable model file"),
-    "checksums of nothing": ({**GOOD, "checksums": "[]"}, "checksum differs"),
-    "checksums of no JSON": ({**GOOD, "checksums": "["}, "not a readable model file"),
-    "checksums that are none": ({**GOOD, "checksums": "[[1, 2, 3]]"}, "not a readable model file"),
+    "no list of checksums": ({**GOOD, "checksums": 7}, "not a readable model file"),
+    "checksums of nothing": ({**GOOD, "checksums": []}, "checksum differs"),
+    "checksums that are none": ({**GOOD, "checksums": [[1, 2, 3]]}, "not a readable model file"),
 }
 
 
 @pytest.mark.parametrize("case", WRONG_HEADERS)
 def test_wrong_headers(tmp_path, case):
-    metadata, message = WRONG_HEADERS[case]
+    about, message = WRONG_HEADERS[case]
     with pytest.raises(InputError, match=message):
-        read(forged(tmp_path / "x", metadata))
+        read(forged(tmp_path / "x", about))
+
+
+@pytest.mark.parametrize("text", ["", "7", "null", "[]", "{", '"x"'])
+def test_texts_about_files_that_are_none(tmp_path, text):
+    save_file({"w": np.ones(2)}, tmp_path / "x", {"bcfw": text})
+    with pytest.raises(InputError, match="not a readable model file"):
+        read(tmp_path / "x")
+
+
+def test_the_same_content_gives_the_same_file(tmp_path):
+    for name in "ab":
+        write(tmp_path / name, "estimator", HEADER, ARRAYS)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_a_good_header_is_read(tmp_path):

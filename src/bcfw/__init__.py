@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "train": "bcfw.training",
     **dict.fromkeys(("regularization_path", "grid_path", "RegularizationPath"), "bcfw.path"),
+    "load": "bcfw.loading",
     "minimize": "bcfw.product",
     "Result": "bcfw.result",
     "Legs": "bcfw.solvers.legs",

@@ -7,6 +7,7 @@ read them: :meth:`bcfw.Result.save`, the estimators, :func:`bcfw.load`. The page
 from __future__ import annotations
 
 import json
+import sys
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,13 +18,19 @@ from safetensors.numpy import save
 
 from bcfw.errors import InputError
 from bcfw.files import PathLike, check_writable, replacing
-from bcfw.saved_arrays import SavedArrays, check_sums, checksums
+from bcfw.saved_arrays import SavedArrays, SavedError, check_sums, checksums
 
 #: Version of the layout; a reader refuses newer ones.
 LAYOUT = 1
 
+#: The entry of a safetensors file's metadata that makes it a model file.
+MARK = "bcfw"
+
 #: What to do about a file that cannot be used.
 REMEDY = "get the file again, or save the model anew"
+
+#: Packages whose versions are written into every file.
+PACKAGES = ("bcfw", "numpy", "safetensors")
 
 #: Kinds of numbers that arrays in files may have: truth values, whole and real numbers.
 KINDS = "biuf"
@@ -56,16 +63,17 @@ def write(path: PathLike, kind: str, header: Mapping[str, Any], arrays: Mapping[
     kind : str
         What the file is for; a reader of another kind refuses it.
     header : mapping
-        Anything that JSON has.
+        Anything that JSON has; "versions" are added.
     arrays : mapping of arrays by name
         Of truth values, whole or real numbers.
     """
     check_writable(path, "model file")
     arrays = {name: _plain(name, array) for name, array in arrays.items()}
-    text = json.dumps(header, separators=(",", ":"))
+    versions = {name: sys.modules[name].__version__ for name in PACKAGES}
+    text = json.dumps({**header, "versions": versions}, separators=(",", ":"))
     sums = checksums(_everything(kind, text, arrays)).tolist()
-    metadata = {"bcfw": str(LAYOUT), "kind": kind, "header": text, "checksums": json.dumps(sums)}
-    content = save(arrays, metadata)
+    about = {"layout": LAYOUT, "kind": kind, "header": text, "checksums": sums}
+    content = save(arrays, {MARK: json.dumps(about)})  # one entry: safetensors writes several in any order
     with replacing(path) as file:
         file.write(content)
 
@@ -79,21 +87,21 @@ def read(path: PathLike) -> ModelFile:
         If it is no model file, was written by a newer bcfw, or is not as it was written. The message names the file.
     """
     metadata, arrays = _content(path)
-    if "bcfw" not in metadata:
+    if MARK not in metadata:
         raise InputError(f"{path} is a safetensors file, but no model of bcfw; give a file that save has written")
-    layout = metadata["bcfw"]
-    if layout.isascii() and layout.isdigit() and int(layout[:9]) > LAYOUT:
-        raise InputError(f"{path} was written by a newer bcfw (layout {layout[:9]}); update bcfw to read it")
     try:
-        kind, text = metadata["kind"], metadata["header"]
-        sums = {str(name): str(digest) for name, digest in json.loads(metadata["checksums"])}
-        check_sums(_everything(kind, text, arrays), sums.items(), str(path), REMEDY)
-        header = json.loads(text)
+        about = json.loads(metadata[MARK])
+        layout, kind, text = about["layout"], about["kind"], about["header"]
+        if layout <= LAYOUT:
+            check_sums(_everything(kind, text, arrays), about["checksums"], str(path), REMEDY)
+            header = json.loads(text)
+    except SavedError:
+        raise
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
         raise _unreadable(path, error) from error
-    if layout != str(LAYOUT) or not isinstance(header, dict):
+    if layout > LAYOUT:
+        raise InputError(f"{path} was written by a newer bcfw (layout {layout}); update bcfw to read it")
+    if not isinstance(header, dict):
         raise _unreadable(path, "its header is no header")
     return ModelFile(kind, header, SavedArrays(arrays, str(path), REMEDY))
 

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from bcfw import model_file
 from bcfw.dual import Certificate, DualProblem, snapshots
 from bcfw.dual.kernel_weights import KernelWeights
+from bcfw.files import PathLike
 from bcfw.inputs.examples import by_position
 from bcfw.models.hooks import hook
+from bcfw.models.saved import model_header, saved_model
 from bcfw.run import duration
+from bcfw.saved_arrays import SavedArrays
+from bcfw.saved_values import decode, encode
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.run import SolverRun
+from bcfw.solvers.saved import saved_solver, solver_header
+
+#: The figures of a run that a model file has under "certificate", and their types.
+FIGURES: dict[str, type] = {
+    "status": str,
+    "certified": bool,
+    **dict.fromkeys(("lam", "primal", "dual", "gap", "n_passes"), float),
+    "n_oracle_calls": int,
+    **dict.fromkeys(("seconds", "training_seconds", "compile_seconds"), float),
+}
 
 
 def predict(model: Any, w: np.ndarray, X: Any) -> Any:
@@ -87,6 +103,56 @@ class Result:
             return self.kernel_weights.predict(X)
         return predict(self.model, self.w, X)
 
+    def save(self, path: PathLike) -> None:
+        """Write a model file, which :func:`bcfw.load` reads.
+
+        It has everything but the dual state (``snapshot``), which checkpoints are for. A model or a kernel of your own
+        is code, which files do not have: of the model, the name is kept; the kernel is an error.
+
+        Parameters
+        ----------
+        path : path
+            The file to write; an older one is replaced when the new one is complete.
+        """
+        header, arrays = self._saved_state()
+        model_file.write(path, "result", header, arrays)
+
+    def _saved_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Header and arrays of a model file."""
+        arrays: dict[str, Any] = {}
+        header = {
+            "model": model_header(self.model, "model", arrays),
+            **self._point("w", arrays),
+            "history": encode(self.history, "history", arrays),
+            "last": None if self.last is None else self.last._point("last.w", arrays),
+            "kernel": None if self.kernel_weights is None else self.kernel_weights.saved(arrays),
+        }
+        return header, arrays
+
+    def _point(self, name: str, arrays: dict[str, Any]) -> dict[str, Any]:
+        """What belongs to the weights alone; they are put into ``arrays``."""
+        if self.w is not None:
+            arrays |= model_file.pack_weights(name, self.w)
+        figures = {figure: kind(getattr(self, figure)) for figure, kind in FIGURES.items()}
+        return {"certificate": figures, "solver": solver_header(self.solver, arrays)}
+
+    @classmethod
+    def _restored(cls, header: dict[str, Any], saved: SavedArrays, model: Any = None) -> Result:
+        """The opposite of :meth:`_saved_state`; ``model`` takes the place of a user's own."""
+        bound = saved_model(header["model"], model, saved)
+        kernel = header["kernel"]
+        result = cls(
+            w=_saved_weights("w", saved, bound) if kernel is None else None,
+            **_saved_point(header, saved),
+            history=_saved_history(header["history"], saved),
+            model=bound,
+            kernel_weights=None if kernel is None else KernelWeights.restored(kernel, saved, bound),
+        )
+        if header["last"] is not None:
+            w, figures = _saved_weights("last.w", saved, bound), _saved_point(header["last"], saved)
+            result.last = dataclasses.replace(result, w=w, **figures)
+        return result
+
     def summary(self) -> str:
         """One line on the run."""
         proof = "certified" if self.certified else "not certified"
@@ -97,6 +163,30 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<Result: {self.summary()}>"
+
+
+def _saved_weights(name: str, saved: SavedArrays, model: Any) -> np.ndarray:
+    """The weights, which must be as many as the model has."""
+    w = model_file.unpack_weights(saved, name)
+    if len(w) != model.dim:
+        raise saved.damaged(name, f"has {len(w)} weights where the model has {model.dim}")
+    return w
+
+
+def _saved_point(header: dict[str, Any], saved: SavedArrays) -> dict[str, Any]:
+    """Figures and solver, as arguments of a result."""
+    figures = {name: header["certificate"][name] for name in FIGURES}
+    for name, kind in FIGURES.items():
+        if type(figures[name]) is not kind:
+            raise saved.damaged("the header", f"has {name} = {figures[name]!r}, which is no {kind.__name__}")
+    return {**figures, "solver": saved_solver(header["solver"], saved)}
+
+
+def _saved_history(stored: Any, saved: SavedArrays) -> dict[str, np.ndarray]:
+    history = decode(stored, saved)
+    if any(column.ndim != 1 for column in history.values()) or len({len(column) for column in history.values()}) > 1:
+        raise saved.damaged("history", "has columns of different lengths")
+    return history  # type: ignore[no-any-return]
 
 
 def make_result(

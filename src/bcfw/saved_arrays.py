@@ -17,6 +17,10 @@ REMEDY = "delete it and train anew, or give another one as warm_start"
 LARGEST = float(np.finfo(np.float64).max)
 
 
+class SavedError(InputError):
+    """Saved arrays that cannot be used; the message says where they come from."""
+
+
 class SavedArrays:
     """Hands out saved arrays; one that does not fit is an :class:`InputError` that names it.
 
@@ -37,6 +41,12 @@ class SavedArrays:
     def __contains__(self, name: str) -> bool:
         return name in self.snapshot
 
+    def __getitem__(self, name: str) -> np.ndarray:
+        """A copy of one array, whatever it holds."""
+        if name not in self.snapshot:
+            raise SavedError(f"{self.source}: the saved state is incomplete: it has no {name}; {self.remedy}")
+        return np.array(self.snapshot[name])
+
     def has(self, prefix: str) -> bool:
         """Whether the name of an array begins so."""
         return any(name.startswith(prefix) for name in self.snapshot)
@@ -50,9 +60,7 @@ class SavedArrays:
         most: float = LARGEST,
     ) -> np.ndarray:
         """A copy of one array of the given type and shape (None: of any length), all of it within [least, most]."""
-        if name not in self.snapshot:
-            raise InputError(f"{self.source}: the saved state is incomplete: it has no {name}; {self.remedy}")
-        array = np.array(self.snapshot[name])
+        array = self[name]
         fits = len(array.shape) == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
         if array.dtype != np.dtype(dtype) or not fits:
             sizes = ", ".join("any" if size is None else str(size) for size in shape)
@@ -63,9 +71,9 @@ class SavedArrays:
             raise self.damaged(name, f"holds numbers that are not within [{least:.6g}, {most:.6g}]")
         return array
 
-    def damaged(self, name: str, why: str) -> InputError:
+    def damaged(self, name: str, why: str) -> SavedError:
         """The error for an array that cannot be right."""
-        return InputError(f"{self.source}: the saved state is damaged: {name} {why}; {self.remedy}")
+        return SavedError(f"{self.source}: the saved state is damaged: {name} {why}; {self.remedy}")
 
 
 def checksums(arrays: Mapping[str, Any]) -> np.ndarray:
@@ -78,7 +86,7 @@ def check_sums(arrays: Mapping[str, Any], saved: Iterable[Any], source: str, rem
     expected = {str(name): str(digest) for name, digest in saved}
     for name in [*expected, *arrays]:
         if name not in arrays or name not in expected or _hash(np.asarray(arrays[name])) != expected[name]:
-            raise InputError(
+            raise SavedError(
                 f"{source}: the saved state is damaged: {name} is not what was saved (its checksum differs); {remedy}"
             )
 

@@ -6,9 +6,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from bcfw.input_kernels import InputKernel, matrix_of, product
+from bcfw.input_kernels import INPUT_KERNELS, InputKernel, matrix_of, product
 from bcfw.inputs.examples import by_position
+from bcfw.models.input_kernel import KernelInputs
+from bcfw.options import Choice, Count, NonNegative, Positive
+from bcfw.saved_arrays import LARGEST, SavedArrays
+from bcfw.saved_values import decode, encode
+
+#: What a saved kernel's parameters may be.
+PARAMETERS = {
+    "kind": Choice(*INPUT_KERNELS),
+    "gamma": Positive(1.0),
+    "degree": Count(3),
+    "coef0": NonNegative(0.0),
+    "bias": NonNegative(0.0),
+}
+
+#: Begins the names of saved arrays.
+PREFIX = "kernel."
 
 
 @dataclass(frozen=True)
@@ -55,3 +72,48 @@ class KernelWeights:
 
     def _scores(self, data: Any) -> np.ndarray:
         return product(self.kernel, matrix_of(data), self.inputs, self.coefficients)
+
+    def saved(self, arrays: dict[str, Any]) -> dict[str, Any]:
+        """The header of a model file; what is large is put into ``arrays``. A function as kernel cannot be saved."""
+        parameters = {name: encode(value, f"kernel: {name}", arrays) for name, value in self.kernel._asdict().items()}
+        parts = {"support": self.support, "coefficients": self.coefficients, "others": self.others}
+        is_sparse = sp.issparse(self.inputs)
+        if is_sparse:
+            parts |= {name: getattr(self.inputs, name) for name in ("data", "indices", "indptr")}
+        elif self.kernel.kind != "precomputed":
+            parts["inputs"] = self.inputs
+        arrays |= {PREFIX + name: part for name, part in parts.items()}
+        return {"parameters": parameters, "sparse": is_sparse, "n_examples": self.n_examples}
+
+    @classmethod
+    def restored(cls, header: dict[str, Any], saved: SavedArrays, model: Any) -> KernelWeights:
+        """The opposite of :meth:`saved`, with a check of every array, for a bound model."""
+        if not isinstance(model, KernelInputs):
+            raise saved.damaged("the header", "has a kernel for a model that takes none")
+        given = decode(header["parameters"], saved)
+        kernel = InputKernel(**{name: PARAMETERS[name].check("kernel", name, value) for name, value in given.items()})
+        F, K = int(model.n_features or 0), int(model.n_labels)  # type: ignore[attr-defined]
+        most = F - 1 if kernel.kind == "precomputed" else LARGEST
+        support = saved.get(PREFIX + "support", np.int64, (None,), 0, most)
+        inputs = support if kernel.kind == "precomputed" else _saved_inputs(header, saved, (len(support), F))
+        return cls(
+            model=model,
+            kernel=kernel,
+            support=support,
+            inputs=inputs,
+            coefficients=saved.get(PREFIX + "coefficients", float, (len(support), K)),
+            others=saved.get(PREFIX + "others", float, (model.dim - F * K,)),  # type: ignore[attr-defined]
+            n_examples=int(Count(0, least=0).check("kernel", "n_examples", header["n_examples"])),
+        )
+
+
+def _saved_inputs(header: dict[str, Any], saved: SavedArrays, shape: tuple[int, int]) -> Any:
+    """The rows of the support vectors, dense or sparse."""
+    if not header["sparse"]:
+        return saved.get(PREFIX + "inputs", float, shape)
+    data = saved.get(PREFIX + "data", float, (None,))
+    indices = saved.get(PREFIX + "indices", np.int64, (len(data),), 0, shape[1] - 1)
+    indptr = saved.get(PREFIX + "indptr", np.int64, (shape[0] + 1,), 0, len(data))
+    rows = sp.csr_array((data, indices, indptr), shape=shape)
+    rows.check_format(full_check=True)
+    return rows

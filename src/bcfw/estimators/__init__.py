@@ -11,7 +11,26 @@ from bcfw.estimators.position_wise import PositionWise
 from bcfw.estimators.structural import StructuralSVM
 from bcfw.estimators.tree import TreeSVM
 
+#: Every estimator by the name that model files have; common tests run over it.
+ESTIMATORS = {
+    kind.__name__: kind
+    for kind in (
+        StructuralSVM,
+        MulticlassSVM,
+        MultilabelSVM,
+        ChainSVM,
+        GraphSVM,
+        MatchingSVM,
+        TreeSVM,
+        StructuralSVMCV,
+        MulticlassSVMCV,
+        MultilabelSVMCV,
+        ChainSVMCV,
+    )
+}
+
 __all__ = [
+    "ESTIMATORS",
     "AttributeVectorizer",
     "ChainSVM",
     "ChainSVMCV",

@@ -6,19 +6,24 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
+from bcfw import model_file
 from bcfw.errors import OptionError
+from bcfw.estimators.saved import option_header, option_headers, saved_option
+from bcfw.files import PathLike
 from bcfw.inputs.classes import UNSEEN, class_weights, require_two_classes
 from bcfw.inputs.matrices import with_constant
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.options import Count, Flag, Positive
 from bcfw.result import Result
 from bcfw.run import Callback
+from bcfw.saved_arrays import SavedArrays
 from bcfw.solvers import Solver
 from bcfw.training import train
 
@@ -37,8 +42,13 @@ class BaseSVM(BaseEstimator):
 
     A subclass writes its constructor, whose signature scikit-learn reads and which only keeps its arguments
     (:meth:`_keep`), ``_read`` (data to a :class:`Task`), ``_set_weights`` (the result's w to fitted attributes),
-    ``_warm_key`` and the methods that predict.
+    ``_warm_key`` and the methods that predict. What else a fit sets is saved in model files where ``_fitted`` names it,
+    and ``_check_restored`` looks whether it fits the model; a class may also extend ``_saved_state`` and
+    ``_restore_state``.
     """
+
+    #: Attributes that a fit sets, and ``_set_weights`` does not; each class names its own.
+    _fitted: ClassVar[tuple[str, ...]] = ()
 
     lam: float
     C: float | None
@@ -77,17 +87,66 @@ class BaseSVM(BaseEstimator):
             self._read_options()
             task = self._read(X, y, sample_weight)
             key = self._warm_key(task) if self.warm_start else None
-            self.result_ = self._train(task, self._previous(key))
+            result = self._train(task, self._previous(key))
             self._key = key
-            self.duality_gap_ = self.result_.gap
-            self.n_iter_ = max(1, math.ceil(self.result_.n_passes))
-            self.lam_ = self.result_.lam
-            self._set_weights(self.result_)
+            self._set_result(result)
             self._complete(task)
         except BaseException:  # an earlier fit stays as it was
             self.__dict__ = before
             raise
         return self
+
+    def _set_result(self, result: Result) -> None:
+        """Set what follows from the result of a run alone."""
+        self.result_ = result
+        self.duality_gap_ = result.gap
+        self.n_iter_ = max(1, math.ceil(result.n_passes))
+        self.lam_ = result.lam
+        self._set_weights(result)
+
+    def save(self, path: PathLike) -> None:
+        """Write a model file, which :func:`bcfw.load` reads: the fitted estimator with its options and ``result_``.
+
+        The dual state is left out, so that a ``warm_start`` begins afresh, and so are options that are no data and that
+        only another fit would read: callbacks, a RandomState, a splitter, a solver of your own. Where predictions
+        depend on something that is no data, such as a function as kernel, it is an error.
+
+        Parameters
+        ----------
+        path : path
+            The file to write; an older one is replaced when the new one is complete.
+        """
+        check_is_fitted(self)
+        header, arrays = self._saved_state()
+        model_file.write(path, "estimator", header, arrays)
+
+    def _saved_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Header and arrays of a model file; a subclass may add its own."""
+        header, arrays = self.result_._saved_state()
+        options, left_out = option_headers(self, arrays)
+        kept = {name: vars(self)[name] for name in self._all_fitted() if name in vars(self)}
+        fitted = {name.strip("_"): option_header(value, name.strip("_"), arrays) for name, value in kept.items()}
+        return {"estimator": type(self).__name__, "options": options, "left_out": left_out, **fitted, **header}, arrays
+
+    def _restore_state(self, header: dict[str, Any], arrays: SavedArrays, model: Any = None) -> None:
+        """The opposite of :meth:`_saved_state`, for an estimator with the saved options; a subclass may read its own.
+
+        ``model`` takes the place of a user's own.
+        """
+        for name in self._all_fitted():
+            if name.strip("_") in header:
+                setattr(self, name, saved_option(header[name.strip("_")], arrays))
+        result = Result._restored(header, arrays, model)
+        self._check_restored(result, arrays)
+        self._key = None
+        self._set_result(result)
+
+    @classmethod
+    def _all_fitted(cls) -> list[str]:
+        return [name for kind in cls.__mro__ for name in vars(kind).get("_fitted", ())]
+
+    def _check_restored(self, result: Result, saved: SavedArrays) -> None:
+        """Raise unless the saved attributes fit the model."""
 
     def _read_options(self) -> None:
         """Check the options that the core does not see; comes before the data are read."""
@@ -170,12 +229,25 @@ class LinearSVM(BaseSVM):
     intercept_scaling: float
     n_features_in_: int
 
+    _fitted: ClassVar[tuple[str, ...]] = ("n_features_in_", "feature_names_in_", "_constant")
+
     def _read_options(self) -> None:
         """Also fix the constant feature's value for this fit and its predictions."""
         super()._read_options()
         Flag(False).check(self._name, "fit_intercept", self.fit_intercept)
         scaling = float(Positive(1.0).check(self._name, "intercept_scaling", self.intercept_scaling))
         self._constant = scaling if self.fit_intercept else None
+
+    def _check_restored(self, result: Result, saved: SavedArrays) -> None:
+        super()._check_restored(result, saved)
+        constant, names = self._constant, vars(self).get("feature_names_in_")
+        if constant is not None:
+            Positive(1.0).check(self._name, "constant", constant)
+        expected = result.model.n_features - (constant is not None)
+        if not isinstance(self.n_features_in_, int) or self.n_features_in_ != expected:
+            raise saved.damaged("the header", f"has n_features_in = {self.n_features_in_!r} instead of {expected}")
+        if names is not None and np.shape(names) != (expected,):
+            raise saved.damaged("the header", f"has feature names of shape {np.shape(names)} instead of ({expected},)")
 
     def _with_constant(self, X: Any) -> Any:
         """The features that the core's model sees."""
@@ -200,6 +272,12 @@ class LabelSVM(LinearSVM):
     unseen: str
     classes_: np.ndarray
 
+    _fitted: ClassVar[tuple[str, ...]] = ("classes_",)
+
+    def _check_restored(self, result: Result, saved: SavedArrays) -> None:
+        super()._check_restored(result, saved)
+        check_classes(self.classes_, getattr(result.model, "n_labels", 2), saved)
+
     def _read_options(self) -> None:
         super()._read_options()
         UNSEEN.check(self._name, "unseen", self.unseen)
@@ -210,6 +288,12 @@ class LabelSVM(LinearSVM):
         factors = class_weights(self.class_weight, self.classes_, totals, self._name)
         require_two_classes(factors * totals, self.classes_, self._name)
         return factors
+
+
+def check_classes(classes: Any, count: int, saved: SavedArrays) -> None:
+    """Raise unless saved classes are so many different labels."""
+    if not isinstance(classes, np.ndarray) or classes.shape != (count,) or len(set(classes.tolist())) != count:
+        raise saved.damaged("the header", f"has classes that are not {count} different labels")
 
 
 def seed_of(random_state: Any) -> int:

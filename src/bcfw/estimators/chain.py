@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError, OptionError
 from bcfw.estimators.attributes import AttributeVectorizer, has_attributes
-from bcfw.estimators.base import Task
+from bcfw.estimators.base import Task, check_classes
 from bcfw.estimators.inspection import ChainInspection
 from bcfw.estimators.kernelized import KernelSVM
 from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
@@ -25,9 +25,10 @@ from bcfw.inputs.sequences import Sequences, lengths_of, read_sequences
 from bcfw.inputs.spans import LETTERS, in_scheme, is_span_label, penalties, scheme_of
 from bcfw.models import Chain
 from bcfw.models.max_marginals import chain_max_marginals
-from bcfw.options import Choice, Option
+from bcfw.options import Choice, Flag, Option
 from bcfw.result import Result
 from bcfw.run import Callback
+from bcfw.saved_arrays import SavedArrays
 from bcfw.solvers import Solver
 from bcfw.tagging.decoder import ChainDecoder
 from bcfw.tagging.vocabulary import Encoded
@@ -140,6 +141,8 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
     encoding: str | None = None
     vectorizer: AttributeVectorizer | None = None
     vectorizer_: AttributeVectorizer
+
+    _fitted: ClassVar[tuple[str, ...]] = ("_scheme", "_returned", "_by_name", "vectorizer_")
 
     def __init__(
         self,
@@ -288,7 +291,7 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
 
     def _encode_labels(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Codes in the scheme of ``encoding``, whose labels become ``classes_``; predictions return ``_returned``."""
-        self._returned, self._penalties = self.classes_, None
+        self._returned, self._scheme = self.classes_, self.encoding
         if self.encoding is None:
             return codes
         given = self.classes_.tolist()
@@ -300,7 +303,6 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
             )
         learned, codes = in_scheme(given, codes, offsets, self.encoding)
         self.classes_ = np.array(learned)
-        self._penalties = penalties(learned, self.encoding)
         letters = LETTERS[scheme_of(given)][1:]
         types = {label[1:] for label in given if label != "O"}
         self._returned = np.array(sorted({*given, *(letter + name for letter in letters for name in types)}))
@@ -387,18 +389,32 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
             raise InputError(f"{self._name}: example {i} has other feature names, or another order, than in fit")
 
     def _set_weights(self, result: Result) -> None:
-        K = len(self.classes_)
+        K, end_bias = len(self.classes_), result.model.end_bias
         if result.kernel_weights is not None:
             self._set_support()
             others = result.kernel_weights.others
         else:
             U, others = np.split(result.w, [result.model.n_features * K])
             self._set_unary(U.reshape(-1, K))
-        first, last, transitions = np.split(others, np.cumsum([K, K] if self.end_bias else [0, 0]))
-        self.first_, self.last_ = (ends if self.end_bias else np.zeros(K) for ends in (first, last))
+        first, last, transitions = np.split(others, np.cumsum([K, K] if end_bias else [0, 0]))
+        self.first_, self.last_ = (ends if end_bias else np.zeros(K) for ends in (first, last))
         self.transitions_ = transitions.reshape(K, K)
-        explicit = result.kernel_weights is None and (self._by_name or self._penalties is not None)
+        self._penalties = None if self._scheme is None else penalties(self.classes_.tolist(), self._scheme)
+        explicit = result.kernel_weights is None and (self._by_name or self._scheme is not None)
         self._decoder = self._make_decoder(result) if explicit else None
+
+    def _check_restored(self, result: Result, saved: SavedArrays) -> None:
+        super()._check_restored(result, saved)
+        ENCODING.check(self._name, "scheme", self._scheme)
+        labels = [*self.classes_.tolist(), *self._returned.tolist()]
+        if self._scheme is None:
+            check_classes(self._returned, len(self.classes_), saved)
+        elif not all(map(is_span_label, labels)):
+            raise saved.damaged("the header", f"has labels that are none of spans, and the scheme {self._scheme}")
+        if Flag(False).check(self._name, "by_name", self._by_name):
+            columns = len(self.vectorizer_.vocabulary_)
+            if columns != self.n_features_in_:
+                raise saved.damaged("the header", f"has {columns} attributes and {self.n_features_in_} features")
 
     def _warm_key(self, task: Task) -> Any:
         labels = task.y.rows.tobytes(), task.y.offsets.tobytes()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from bcfw.errors import OptionError
 from bcfw.estimators.base import LabelSVM
@@ -24,6 +24,8 @@ class KernelSVM(LabelSVM):
     gamma: Any = "scale"
     degree: int = 3
     coef0: float = 0.0
+
+    _fitted: ClassVar[tuple[str, ...]] = ("_kernel_solver",)
 
     def _read_options(self) -> None:
         super()._read_options()

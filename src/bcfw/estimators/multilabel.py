@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from bcfw.estimators.base import LinearSVM, Task
+from bcfw.estimators.base import LinearSVM, Task, check_classes
 from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
 from bcfw.estimators.repeats import merge_repeats
 from bcfw.inputs.classes import require_two_classes
@@ -23,8 +23,10 @@ from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import Multilabel
 from bcfw.models.label_tree import chow_liu_tree
 from bcfw.models.max_marginals import forest_max_marginals
+from bcfw.options import Flag
 from bcfw.result import Result
 from bcfw.run import Callback
+from bcfw.saved_arrays import SavedArrays
 from bcfw.solvers import Solver
 
 #: How scikit-learn checks X; finiteness is checked here, with the example's index.
@@ -102,6 +104,8 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
     """
 
     classes_: np.ndarray
+
+    _fitted: ClassVar[tuple[str, ...]] = ("classes_", "_is_indicator")
 
     def __init__(
         self,
@@ -205,6 +209,12 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
         self.classes_, codes = np.unique(labels, return_inverse=True)
         require_two_classes(np.bincount(codes, weights=weight), self.classes_, self._name)
         return codes[:, None] if len(self.classes_) == 2 else np.eye(len(self.classes_), dtype=np.int64)[codes]
+
+    def _check_restored(self, result: Result, saved: SavedArrays) -> None:
+        super()._check_restored(result, saved)
+        Flag(True).check(self._name, "is_indicator", self._is_indicator)
+        L = result.model.n_labels
+        check_classes(self.classes_, L if self._is_indicator or L > 1 else 2, saved)
 
     def _set_weights(self, result: Result) -> None:
         model = result.model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -21,6 +21,8 @@ from bcfw.options import Choice, Flag, Option, Positive
 from bcfw.path import RegularizationPath, Validation, regularization_path
 from bcfw.path.validation import validation
 from bcfw.result import predict
+from bcfw.saved_arrays import SavedArrays
+from bcfw.saved_values import decode, encode
 from bcfw.training import thread_count
 
 
@@ -100,6 +102,7 @@ class PathSearch(BaseSVM):
 
     _single: type[BaseSVM]
     _scoring: Any
+    _fitted: ClassVar[tuple[str, ...]] = ("scores_",)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose lam by cross-validation, then train on all examples.
@@ -132,6 +135,20 @@ class PathSearch(BaseSVM):
         if self._scoring.own.accepts(self.scoring):
             return float(super().score(X, y, sample_weight))  # type: ignore[misc]
         return self._measure(self, Data(X, y, sample_weight))
+
+    def _saved_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Also the path and what lam was chosen by."""
+        header, arrays = super()._saved_state()
+        path, chosen = self.path_._saved(arrays), encode(self.validation_._asdict(), "validation", arrays)
+        return {**header, "path": path, "validation": chosen}, arrays
+
+    def _restore_state(self, header: dict[str, Any], arrays: SavedArrays, model: Any = None) -> None:
+        super()._restore_state(header, arrays, model)
+        self.path_ = RegularizationPath._restored(header["path"], arrays, self.result_.model)
+        self.validation_ = Validation(**decode(header["validation"], arrays))
+        m = len(self.validation_.lambdas)
+        if np.shape(self.validation_.losses) != (m,) or np.shape(self.scores_)[1:] != (m,):
+            raise arrays.damaged("the header", f"has losses and scores that do not belong to {m} values of lam")
 
     def _read_options(self) -> None:
         super()._read_options()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -14,8 +14,9 @@ from bcfw.errors import InputError
 from bcfw.estimators.base import BaseSVM, Task, seed_of
 from bcfw.inputs.sequences import Sequences
 from bcfw.models.probabilities import LogLikelihood
-from bcfw.options import Count, Flag
+from bcfw.options import Count, Flag, Positive
 from bcfw.result import Result
+from bcfw.saved_arrays import SavedArrays
 
 #: Where scores know nothing of the labels: differences of scores, times the sharpness, stay below this.
 FLAT = 1e-3
@@ -35,6 +36,13 @@ class ProbabilitySVM(BaseSVM):
     probability: bool
     probability_folds: int
     temperature_: float
+
+    _fitted: ClassVar[tuple[str, ...]] = ("temperature_",)
+
+    def _check_restored(self, result: Result, saved: SavedArrays) -> None:
+        super()._check_restored(result, saved)
+        if "temperature_" in vars(self):
+            Positive(1.0).check(type(self).__name__, "temperature", self.temperature_)
 
     def _read_options(self) -> None:
         super()._read_options()

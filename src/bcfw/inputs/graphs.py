@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -83,6 +83,11 @@ def read_row_graph(x: Any, where: str, signed: bool = True) -> RowGraph:
     """The same with edge features that may be sparse, None (a constant) or, if ``signed``, negative."""
     nodes, ends, edge_features = read_nodes_and_edges(x, where)
     return RowGraph(nodes, ends, read_edge_rows(edge_features, len(ends), where, signed))
+
+
+def one_node(sizes: Mapping[str, Any]) -> tuple[Any, np.ndarray, np.ndarray]:
+    """A graph with a single node, no edges, and the numbers ``n_features`` and ``n_edge_features`` of features."""
+    return sp.csr_array((1, sizes["n_features"])), np.zeros((0, 2), np.int64), np.zeros((0, sizes["n_edge_features"]))
 
 
 def read_nodes_and_edges(x: Any, where: str) -> tuple[Rows, np.ndarray, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from bcfw.inputs.graphs import (
     check_sizes,
     edge_feature_count,
     make_arcs,
+    one_node,
     read_graph,
     read_graphs,
     without_unlabelled,
@@ -108,6 +110,9 @@ class BinaryGraph(KernelModel):
         bound.n_edge_features = edge_feature_count(graphs)
         bound.dim = 2 * bound.n_features + bound.n_edge_features
         return bound
+
+    def _example_of_sizes(self, sizes: Mapping[str, Any]) -> tuple[Any, Any]:
+        return [one_node(sizes)], [[UNLABELLED]]
 
     def _packed(self, examples: tuple[list[Graph], list[np.ndarray] | None]) -> GraphData:
         graphs, labels = examples

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import itertools
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from bcfw.errors import InputError
 from bcfw.input_kernels import TrainingKernel
@@ -130,6 +132,9 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         bound.n_features = examples.rows.n_features
         bound.dim = K * bound.n_features + 2 * K * int(self.end_bias) + K * K
         return bound
+
+    def _example_of_sizes(self, sizes: Mapping[str, Any]) -> tuple[Any, Any]:
+        return [sp.csr_array((1, sizes["n_features"]))], [[0]]
 
     def _packed(self, examples: ChainExamples) -> ChainData:
         rows, y_off, labels = examples

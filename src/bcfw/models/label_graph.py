@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from bcfw.inputs.graphs import (
     edge_feature_count,
     make_arcs,
     make_links,
+    one_node,
     read_graphs,
     read_row_graph,
     without_unlabelled,
@@ -101,6 +103,9 @@ class LabelGraph(KernelModel):
         bound.n_edge_features = edge_feature_count(graphs)
         bound.dim = bound.n_features * bound.n_labels + bound.n_edge_features * bound.n_pairs
         return bound
+
+    def _example_of_sizes(self, sizes: Mapping[str, Any]) -> tuple[Any, Any]:
+        return [one_node(sizes)], [[UNLABELLED]]
 
     def _count(self, labels: list[np.ndarray]) -> int:
         """K, from the largest label of the training data."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,6 +90,9 @@ class Matching(Model):
         bound = copy.copy(self)
         bound.dim = pair.rows.shape[1]
         return bound
+
+    def _example_of_sizes(self, sizes: Mapping[str, Any]) -> tuple[Any, Any]:
+        return [np.zeros((1, 1, sizes["dim"]))], [[[NONE]]]
 
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y), (F,): the sum of x[i, j] over the links of y; possible links are left out."""

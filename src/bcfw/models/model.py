@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from collections.abc import Mapping
 from numbers import Integral, Number
 from typing import Any, ClassVar
 
@@ -149,6 +150,10 @@ class Model:
     def _loss_of(self, x: Any, y_true: Any, y: Any) -> float:
         """The loss of an output of x; a built-in model whose loss depends on the input has its own."""
         return self.loss(y_true, y)
+
+    def _example_of_sizes(self, sizes: Mapping[str, Any]) -> tuple[Any, Any]:
+        """X and y, as small as can be, that bind a built-in model to the sizes of a saved one."""
+        raise NotImplementedError
 
     def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Form, Any]:
         """The model bound to the data, in the form that solvers see, and the packed data."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from bcfw.errors import InputError, OptionError
 from bcfw.input_kernels import TrainingKernel
@@ -121,6 +123,9 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
         bound.n_features = rows.n_features
         bound.dim = bound.n_features * bound.n_labels
         return bound
+
+    def _example_of_sizes(self, sizes: Mapping[str, Any]) -> tuple[Any, Any]:
+        return sp.csr_array((1, sizes["n_features"])), [0]
 
     def _packed(self, examples: tuple[Rows, np.ndarray]) -> MulticlassData:
         rows, labels = examples

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,6 +120,9 @@ class Multilabel(SumProduct, FeatureRows, KernelModel):
         check_forest(bound.tree, bound.n_labels, "Multilabel")
         bound.dim = bound.n_features * bound.n_labels + 4 * len(bound.tree)
         return bound
+
+    def _example_of_sizes(self, sizes: Mapping[str, Any]) -> tuple[Any, Any]:
+        return sp.csr_array((1, sizes["n_features"])), np.zeros((1, sizes["n_labels"]), np.int64)
 
     def _packed(self, examples: tuple[Rows, np.ndarray | None]) -> MultilabelData:
         rows, labels = examples

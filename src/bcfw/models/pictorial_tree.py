@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,6 +185,12 @@ class PictorialTree(KernelModel):
         scales = {x.scale for x in examples[0]}
         bound.scale = scales.pop() if len(scales) == 1 else None
         return bound
+
+    def _example_of_sizes(self, sizes: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Two examples if the scale is not known: models know one that all examples have."""
+        scales = (1.0, 2.0) if sizes["scale"] is None else (sizes["scale"],)
+        truth = np.zeros((self.n_parts, 2 if self.n_types == 1 else 3), np.int64)
+        return [(np.zeros((self.n_parts, 1, 1)), scale) for scale in scales], [truth for _ in scales]
 
     def _packed(self, examples: tuple[list[Scores], list[np.ndarray] | None]) -> PictorialData:
         inputs, states = examples

@@ -12,10 +12,23 @@ from bcfw.errors import InputError
 from bcfw.inputs.examples import by_position, check_same_length
 from bcfw.inputs.sample_weights import block_shares, read_sample_weight
 from bcfw.options import NonNegative, Positive
-from bcfw.path.trace import COUNTS, SAME_LAM, Trace
+from bcfw.path.trace import COUNTS, PREFIX, SAME_LAM, Trace
 from bcfw.path.validation import Validation, validation
 from bcfw.result import predict
 from bcfw.run import duration
+from bcfw.saved_arrays import SavedArrays
+from bcfw.solvers.saved import saved_solver, solver_header
+
+#: The figures of a path that a model file has, and their types.
+FIGURES: dict[str, type] = {
+    "status": str,
+    **dict.fromkeys(("n_passes", "seconds", "compile_seconds", "eps"), float),
+    "n_oracle_calls": int,
+    "is_grid": bool,
+}
+
+#: Name of the array of weights that the path starts from, among those of its trace.
+ORIGIN = PREFIX + "origin"
 
 
 @dataclass(repr=False)
@@ -133,6 +146,23 @@ class RegularizationPath:
         shares = block_shares(read_sample_weight(sample_weight, len(y)), len(y))
         losses = self.evaluate(lambda w: self._loss(w, X, y, shares))
         return validation(self.lambdas.copy(), losses, self.end, self.is_grid, float(tolerance))
+
+    def _saved(self, arrays: dict[str, Any]) -> dict[str, Any]:
+        """The header of a model file; weights and breakpoints are put into ``arrays``. The model is not in it."""
+        arrays |= {**self._trace.arrays(), ORIGIN: self.origin}
+        figures = {name: kind(getattr(self, name)) for name, kind in FIGURES.items()}
+        return {**figures, "solver": solver_header(self.solver, arrays)}
+
+    @classmethod
+    def _restored(cls, header: dict[str, Any], saved: SavedArrays, model: Any) -> RegularizationPath:
+        """The opposite of :meth:`_saved`, with a bound model."""
+        return cls(
+            **{name: kind(header[name]) for name, kind in FIGURES.items()},
+            solver=saved_solver(header["solver"], saved),
+            model=model,
+            origin=saved.get(ORIGIN, float, (model.dim,)),
+            _trace=Trace.from_arrays(saved, model.dim),
+        )
 
     def summary(self) -> str:
         """One line on the path."""

@@ -158,7 +158,12 @@ class Tagger:
                 f"{path} holds a {found.kind}, not a model that labels text; give one that bcfw train has written, or "
                 "read it by bcfw.load"
             )
-        header, where = found.header, str(path)
+        return cls.from_file(found)
+
+    @classmethod
+    def from_file(cls, found: model_file.ModelFile) -> Tagger:
+        """The tagger in a model file of its kind."""
+        header, where = found.header, found.arrays.source
         labels = checked_labels(header, where)
         places, values, dim = model_file.sparse_weights(found.arrays, "w")
         vocabulary = read_vocabulary(header, found.arrays, where)
