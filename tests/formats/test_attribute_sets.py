@@ -15,10 +15,10 @@ from bcfw.formats import (
     Columns,
     Templates,
     attribute_sets,
-    bio_like,
     choose_attributes,
     open_lines,
 )
+from bcfw.inputs.spans import are_span_labels
 
 SENTENCE = [("Mr.", "NNP"), ("O'Neil-7", "NNP"), ("ran", "VBD")]
 
@@ -198,7 +198,7 @@ def test_more_columns_are_not_looked_at():
 )
 def test_choice_by_columns_and_labels(n_columns, labels, name):
     assert choose_attributes(n_columns, labels) is ATTRIBUTE_SETS[name]
-    assert bio_like(labels) is (name != "tagging")
+    assert are_span_labels(labels) is (name != "tagging")
 
 
 # --- templates ---------------------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ def evaluate(model: str, data: str) -> None:
     also get those of every type of span and, on a line of its own, the F1 of all spans. Labels that training has not
     seen count as wrong.
     """
-    from bcfw.inputs.spans import are_span_labels
     from bcfw.metrics import flat_accuracy, label_report, sequence_accuracy, span_report
     from bcfw.text.tagger import Tagger
 
@@ -32,7 +31,7 @@ def evaluate(model: str, data: str) -> None:
         if tagger.source.format.sequences:
             click.echo(f"whole sequences right {100 * sequence_accuracy(truth, predicted):.2f}")
         click.echo(table(label_report(truth, predicted), "label"))
-        if are_span_labels({label for labels in truth for label in labels}):
+        if tagger.source.has_spans({label for labels in truth for label in labels}):
             report = span_report(truth, predicted)
             click.echo(table(report, "spans of type"))
             click.echo(f"F1 {100 * report.average()['f1']:.2f}")

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from bcfw.errors import InputError, OptionError, nearest
+from bcfw.errors import OptionError, nearest
 from bcfw.formats import ATTRIBUTE_SETS, FORMATS, Templates
 from bcfw.text.source import TextSource
 
@@ -138,7 +138,7 @@ def text_source(given: dict[str, Any]) -> TextSource:
     if len(chosen) > 1:
         raise OptionError(f"{chosen[0]} and {chosen[1]} both choose attributes; leave one of them out")
     attributes = ATTRIBUTE_SETS[given["attributes"]] if given.get("attributes") else None
-    template = None if given.get("template") is None else read_template(given["template"])
+    template = None if given.get("template") is None else Templates.from_file(given["template"])
     return TextSource(FORMATS[name](**settings), template or attributes)
 
 
@@ -146,13 +146,6 @@ def format_of(path: str) -> str:
     """The format that the ending of a name suggests."""
     endings = {".libsvm": "libsvm", ".svmlight": "libsvm", ".svm": "libsvm", ".csv": "csv", ".crfsuite": "crfsuite"}
     return endings.get(Path(path.removesuffix(".gz")).suffix, "conll")
-
-
-def read_template(path: str) -> Templates:
-    try:
-        return Templates(Path(path).read_text("utf-8"), path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read the template file {path}: {error}") from error
 
 
 def column(text: str) -> str | int:

@@ -47,7 +47,7 @@ def answers(tagger: Any, data: str) -> Iterator[str]:
     with open_lines(data) as lines:
         for example in format.examples(lines, lines.source):
             batch.append(example)
-            if len(batch) == AT_ONCE or not lines.waiting:
+            if len(batch) == AT_ONCE or not format.ready(lines):
                 yield labelled(tagger, batch)
                 batch = []
     if batch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bcfw.formats.attribute_sets import ATTRIBUTE_SETS, AttributeSet, bio_like, choose_attributes
+from bcfw.formats.attribute_sets import ATTRIBUTE_SETS, AttributeSet, choose_attributes
 from bcfw.formats.columns import Columns
 from bcfw.formats.crfsuite import Crfsuite
 from bcfw.formats.format import Example, Format
@@ -23,7 +23,6 @@ __all__ = [
     "Lines",
     "Table",
     "Templates",
-    "bio_like",
     "choose_attributes",
     "open_lines",
 ]

@@ -24,9 +24,6 @@ KEPT = 1 << 15
 
 RUNS = re.compile(r"(.)\1+", flags=re.DOTALL)
 
-#: "B-NP" and the like: what the labels of spans look like, other than "O".
-SPAN_LABEL = re.compile("[BIES]-.+", flags=re.DOTALL)
-
 
 class Field(NamedTuple):
     """What a template looks at: a column, and the value for a cell of that column.
@@ -265,19 +262,6 @@ def check_columns(sentence: Sequence[Sequence[str]], n_columns: int, what: str) 
         )
 
 
-def bio_like(labels: Iterable[str]) -> bool:
-    """Whether labels are those of spans: O, B-..., I-... (and E-..., S-...), not all of them O.
-
-    Examples
-    --------
-    >>> from bcfw.formats import bio_like
-    >>> bio_like(["O", "B-NP", "I-NP"]), bio_like(["NN", "O"]), bio_like(["O"])
-    (True, False, False)
-    """
-    distinct = set(labels) - {"O"}
-    return bool(distinct) and all(map(SPAN_LABEL.fullmatch, distinct))
-
-
 def choose_attributes(n_columns: int, labels: Iterable[str]) -> AttributeSet:
     """The built-in set that suits a file of columns.
 
@@ -300,7 +284,9 @@ def choose_attributes(n_columns: int, labels: Iterable[str]) -> AttributeSet:
     >>> choose_attributes(3, ["B-NP", "I-NP", "O"]).name, choose_attributes(2, ["NN", "VB"]).name
     ('chunking', 'tagging')
     """
-    if not bio_like(labels):
+    from bcfw.inputs.spans import are_span_labels  # loads numpy, which reading needs not
+
+    if not are_span_labels(set(labels)):
         return ATTRIBUTE_SETS["tagging"]
     return ATTRIBUTE_SETS["chunking" if n_columns == 3 else "ner"]
 

@@ -12,10 +12,12 @@ from bcfw.formats import (
     AttributeSet,
     Example,
     Format,
+    Table,
     Templates,
     choose_attributes,
     open_lines,
 )
+from bcfw.inputs.spans import are_span_labels
 
 #: The attribute that every single example has: its weights are the biases of the labels.
 CONSTANT = "(constant)"
@@ -50,6 +52,10 @@ class TextSource:
         chosen = choose_attributes(self.format.settings["columns"], labels)
         self.attributes = ATTRIBUTE_SETS.get(f"{chosen.name}-fast", chosen) if fast else chosen
 
+    def has_spans(self, labels: Iterable[str]) -> bool:
+        """Whether labels are those of spans in sequences."""
+        return self.format.sequences and are_span_labels(labels)
+
     def attributes_of(self, example: Example) -> list[Any]:
         """The attributes of every position: names, or pairs of a name and a weight."""
         name = self.format.name
@@ -61,14 +67,9 @@ class TextSource:
                 raise InputError(f"line {example.line}: {error}") from error
         if name == "crfsuite":
             return example.x
-        found = [numbered(one) for one in example.x] if name == "libsvm" else [self._cells(one) for one in example.x]
+        named = self.format.attributes if isinstance(self.format, Table) else numbered
+        found = [named(one) for one in example.x]
         return found if self.format.sequences else [[*one, (CONSTANT, 1.0)] for one in found]
-
-    def _cells(self, cells: list[Any]) -> list[tuple[str, float]]:
-        settings = self.format.settings
-        others = (settings["label"], settings["sequence"])
-        names = [name for place, name in enumerate(settings["columns"]) if place not in others]
-        return [(cell, 1.0) if isinstance(cell, str) else (name, cell) for name, cell in zip(names, cells, strict=True)]
 
     def header(self) -> dict[str, Any]:
         """Everything as JSON has it; :meth:`from_header` is the opposite."""

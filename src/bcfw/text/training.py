@@ -14,7 +14,7 @@ import numpy as np
 from bcfw.errors import InputError, OptionError, nearest
 from bcfw.formats import Example
 from bcfw.inputs.sequences import Sequences
-from bcfw.inputs.spans import are_span_labels, in_scheme, scheme_of
+from bcfw.inputs.spans import in_scheme, scheme_of
 from bcfw.metrics import flat_accuracy, span_f1
 from bcfw.models import Chain, Multiclass
 from bcfw.path import RegularizationPath, grid_path, regularization_path
@@ -276,7 +276,7 @@ class Task:
     def _find_encoding(self) -> str | None:
         """The scheme in which labels of spans are learned; None for other labels."""
         wanted, attributes = self.options.encoding, self.corpus.source.attributes
-        spans = self.corpus.source.format.sequences and are_span_labels(self.corpus.labels)
+        spans = self.corpus.source.has_spans(self.corpus.labels)
         if wanted == "auto":
             default = "IOBES" if attributes is None else attributes.encoding
             return default if spans else None
@@ -302,12 +302,6 @@ class Task:
 def finite_or_none(value: float) -> float | None:
     """A number as JSON has it: NaN, of solvers without a dual, is none."""
     return float(value) if math.isfinite(value) else None
-
-
-def measure(truth: list[list[str]], predicted: list[list[str]]) -> float:
-    """F1 of spans where the labels are those of spans, else the share of right labels."""
-    spans = are_span_labels({label for labels in truth for label in labels})
-    return span_f1(truth, predicted) if spans else flat_accuracy(truth, predicted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,7 +330,8 @@ class Choice:
 
 
 def validated(task: Task, path: RegularizationPath, rows: Encoded, truth: list[list[str]]) -> Choice:
-    """Measure the weights of a path on other data."""
+    """Measure the weights of a path on other data: F1 where the labels are those of spans, else right labels."""
+    measure = span_f1 if task.corpus.source.has_spans(task.corpus.labels) else flat_accuracy
     return Choice(path, path.evaluate(lambda w: measure(truth, task.tagger(w).tag_encoded(rows))))
 
 
