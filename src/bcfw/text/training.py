@@ -23,7 +23,7 @@ from bcfw.solvers import Solver
 from bcfw.solvers.legs import Legs
 from bcfw.tagging.attributes import batches
 from bcfw.tagging.rows import stacked_rows
-from bcfw.tagging.vocabulary import Encoded, HashedColumns, Vocabulary, encode, learn
+from bcfw.tagging.vocabulary import UNKNOWN, Encoded, HashedColumns, Vocabulary, encode, learn
 from bcfw.text.source import TextSource
 from bcfw.text.tagger import Tagger
 from bcfw.training import train
@@ -156,6 +156,9 @@ def coded_labels(examples: list[Example]) -> tuple[list[str], np.ndarray]:
 class Task:
     """What is trained on a corpus: the model, its data, and how weights become a tagger.
 
+    Columns of tables are divided by their root mean squares before training: the regularisation, and the certificate,
+    are those of these units.
+
     Parameters
     ----------
     corpus : Corpus
@@ -169,7 +172,8 @@ class Task:
         self.labels, codes, ends = corpus.labels, corpus.codes, corpus.rows.offsets
         if self.encoding is not None:
             self.labels, codes = in_scheme(self.labels, codes, ends, self.encoding)
-        X, K, cost = stacked_rows(corpus.rows, len(corpus.vocabulary)), len(self.labels), self._cost()
+        self.sizes_of_attributes = self._find_sizes()
+        X, K, cost = stacked_rows(self._rows_to_train_on(), len(corpus.vocabulary)), len(self.labels), self._cost()
         self.X: Any
         self.y: Any
         self.model: Any
@@ -232,9 +236,13 @@ class Task:
         )
 
     def tagger(self, w: np.ndarray, certificate: dict[str, Any] | None = None) -> Tagger:
-        """The tagger with these weights."""
+        """The tagger with these weights, in the units of the data."""
         corpus = self.corpus
         places = np.flatnonzero(w)
+        values = w[places]
+        if self.sizes_of_attributes is not None:
+            unary = places < len(self.sizes_of_attributes) * len(self.labels)
+            values[unary] /= self.sizes_of_attributes[places[unary] // len(self.labels)]
         kind = "chain" if corpus.source.format.sequences else "multiclass"
         return Tagger(
             kind,
@@ -244,7 +252,7 @@ class Task:
             self.scheme,
             corpus.vocabulary,
             places,
-            w[places],
+            values,
             certificate or {},
         )
 
@@ -272,6 +280,24 @@ class Task:
             "positions": len(self.corpus.codes),
             "attributes": len(self.corpus.vocabulary),
         }
+
+    def _find_sizes(self) -> np.ndarray | None:
+        """(F,) root mean square of every attribute, of tables, whose columns have any units; None for other formats."""
+        rows = self.corpus.rows
+        if self.corpus.source.format.name != "csv" or not len(rows.values):
+            return None
+        known = rows.columns != UNKNOWN
+        columns, F = rows.columns[known], len(self.corpus.vocabulary)
+        sums, counts = (np.bincount(columns, by, F) for by in (rows.values[known] ** 2, None))
+        sizes = np.sqrt(np.divide(sums, counts, out=np.zeros(F), where=counts > 0))
+        return np.where(sizes > 0.0, sizes, 1.0)
+
+    def _rows_to_train_on(self) -> Encoded:
+        """The rows with every attribute in units of its size."""
+        rows = self.corpus.rows
+        if self.sizes_of_attributes is None:
+            return rows
+        return rows._replace(values=rows.values / self.sizes_of_attributes[rows.columns])
 
     def _find_encoding(self) -> str | None:
         """The scheme in which labels of spans are learned; None for other labels."""
