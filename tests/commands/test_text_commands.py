@@ -376,3 +376,15 @@ def test_a_killed_run_resumes_to_the_same_model(files, tmp_path):
     assert checkpoint.exists()
     run(*words, "--checkpoint", checkpoint, "--resume")
     assert certificate_of(model) == whole
+
+
+def test_ctrl_c_saves_what_was_reached(files):
+    train, _, model = files("conll", n=400)
+    words = ["train", train, "--model", model, "--lam", 1e-6, "--tol", 1e-12, "--solver", "bcfw", "--passes", 1e6]
+    with bcfw_process(*words, stderr=subprocess.PIPE) as process:
+        while not process.stderr.readline().startswith("pass "):
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        process.stderr.read()
+    assert process.returncode == 130
+    assert Tagger.load(model).certificate["status"] == "interrupted"
