@@ -37,7 +37,8 @@ class Crfsuite(Format):
         return _read
 
     def _answered(self, line: str, label: str) -> str:
-        return escaped(label) + line[len(line.partition("\t")[0]) :]
+        tab = line.find("\t")
+        return escaped(label) + (line[tab:] if tab >= 0 else "")
 
     def _looks(self) -> str:
         return "a line is a label and attributes, separated by tabs"
@@ -56,7 +57,8 @@ def escaped(text: str) -> str:
 
 
 def _read(line: str) -> Position:
-    label, *attributes = line.split("\t")
+    attributes = line.split("\t")
+    label = attributes.pop(0)
     if not attributes and " " in label:
         raise InputError("no tab, but blanks; separate the label and the attributes by tabs")
     if label.startswith("@weight:"):

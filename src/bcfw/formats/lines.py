@@ -6,6 +6,7 @@ import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
+from operator import length_hint
 from types import TracebackType
 from typing import IO
 
@@ -66,17 +67,17 @@ class Lines:
         self.longest = longest
         self._file = file
         self._number = 0
-        self._left = 0  # lines in memory that have not been asked for yet
+        self._ahead: Iterator[str] = iter([])  # lines in memory that have not been asked for yet
         self._left_at_end = 0  # how many of them will be left at the last end of a paragraph
         self._lines = self._read()
 
     @property
     def waiting(self) -> bool:
-        return self._left > 0
+        return length_hint(self._ahead) > 0
 
     @property
     def paragraph_waiting(self) -> bool:
-        return self._left > self._left_at_end
+        return length_hint(self._ahead) > self._left_at_end
 
     def __iter__(self) -> Iterator[str]:
         return self._lines
@@ -98,11 +99,9 @@ class Lines:
             good = block[: block.rfind(b"\n", 0, self._end_of_text(block)) + 1]
             lines = good.decode("utf-8").replace("\r\n", "\n").split("\n")
             lines.pop()  # what comes after the last line end: nothing
-            self._left = len(lines)
             self._left_at_end = len(lines) - 1 - _last_end(lines)
-            for line in lines:
-                self._left -= 1
-                yield line
+            self._ahead = iter(lines)  # of a list, which knows how many are left
+            yield from self._ahead
             self._number += len(lines)
             if len(good) < len(block):
                 raise self._error(self._fault(block[len(good) :].partition(b"\n")[0]))

@@ -89,7 +89,16 @@ def read(sequences: list[Any], start: int, owner: str) -> Attributes:
         weights += [1.0] * (len(names) - len(weights))
     lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
     found = Attributes(names, None if weights is None else np.array(weights), np.array(counts, np.int64), lengths)
-    return checked(found if set(map(type, names)) <= {str} else with_pairs(found, start, owner), start, owner)
+    return checked(found if all_texts(names) else with_pairs(found, start, owner), start, owner)
+
+
+def all_texts(names: list[Any]) -> bool:
+    """Whether there is nothing but texts; no loop finds out as fast as this."""
+    try:
+        "".join(names)
+    except TypeError:
+        return False
+    return True
 
 
 def listed(sequence: Any, where: str) -> list[Any]:
@@ -137,8 +146,8 @@ def with_pairs(found: Attributes, start: int, owner: str) -> Attributes:
     names, weights = list(found.names), np.ones(len(found.names)) if found.weights is None else found.weights
     for place, one in enumerate(names):
         if isinstance(one, str):
-            names[place] = str(one)
-        elif isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str) and isinstance(one[1], Real):
+            continue
+        if isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str) and isinstance(one[1], Real):
             names[place], weights[place] = one[0], float(one[1])
         else:
             raise InputError(
