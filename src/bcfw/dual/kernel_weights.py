@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.input_kernels import InputKernel, matrix_of, product
+from bcfw.input_kernels import InputKernel, product
 from bcfw.inputs.examples import by_position
+from bcfw.inputs.rows import matrix_of
 
 
 @dataclass(frozen=True)
