@@ -235,3 +235,11 @@ def test_scores_take_no_copy_in_float64(monkeypatch, form):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 * X.shape[0] * X.shape[1]
+
+
+def test_products_of_positions_without_features():
+    """A row of CSR that is empty begins where the next one does."""
+    x = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [3.0, 5.0]])
+    for form in (x, sp.csr_array(x), x.astype(np.float32)):
+        gram = packed(Chain(n_labels=2, end_bias=False), [form], [[0, 1, 0, 1]]).gram
+        np.testing.assert_array_equal(gram, (x @ x.T)[np.tril_indices(4)])

@@ -56,9 +56,11 @@ class Rows:
         return len(self.indptr) - 1
 
     def spread(self, packed: Any = None) -> Rows:
-        """The same as CSR, where no rows share their column numbers; with values of the type ``packed``, if given."""
+        """The same as CSR without zeros; no rows share column numbers. Values have the type ``packed``, if given."""
         values = self.values if packed is None else self.values.astype(packed, copy=False)
-        return Rows(self.indptr, columns_of(self), values, self.n_features)
+        given = values != 0.0
+        ends = np.append(0, np.cumsum(given))[self.indptr]
+        return Rows(ends, columns_of(self)[given], values[given], self.n_features)
 
     def take(self, chosen: np.ndarray) -> Rows:
         """Some of the rows, in the order of their numbers ``chosen``, as CSR."""

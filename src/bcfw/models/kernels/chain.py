@@ -268,7 +268,7 @@ def row_product(indptr, index_at, indices, values, row, other):
     """``x_row'x_other`` in float64; rows with the same list of columns need not compare these, which are sorted."""
     total = 0.0
     x, z = values[indptr[row] : indptr[row + 1]], values[indptr[other] : indptr[other + 1]]
-    if index_at[row] == index_at[other]:
+    if index_at[row] == index_at[other] and x.shape[0] == z.shape[0]:  # an empty row begins where the next one does
         for j in range(x.shape[0]):
             total += np.float64(x[j]) * np.float64(z[j])
         return total
