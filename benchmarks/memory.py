@@ -84,6 +84,19 @@ def float32_list() -> tuple[Any, ...]:
     return model, list(X), list(y), solver
 
 
+def float32_zeros() -> tuple[Any, ...]:
+    """The same rows with zeros in the place of negative numbers, half of them, as behind a ReLU."""
+    model, X, y, solver = float32_rows()
+    np.maximum(X.rows, 0.0, out=X.rows)
+    return model, X, y, solver
+
+
+def float32_classes() -> tuple[Any, ...]:
+    """The rows as a million examples of 5 classes, with exact block solves."""
+    _, X, y, _ = float32_rows()
+    return Multiclass(), X.rows, y.rows, "auto"
+
+
 def run_case(make: Callable[[], tuple[Any, ...]]) -> None:
     """Open the problem, then train for three passes."""
     model, X, y, solver = make()
@@ -136,6 +149,8 @@ CASES = {
         stacked_sequences,
         float32_rows,
         float32_list,
+        float32_zeros,
+        float32_classes,
     )
 }
 

@@ -186,6 +186,13 @@ def test_a_real_run_is_predicted_within_a_factor():
         assert 0.4 < left(*half) / (end / 2) < 2.5
 
 
+def test_a_gap_that_falls_in_steps_is_predicted_within_a_factor():
+    """The best gap stands still for eight certificates at a time; five of them would say that it never ends."""
+    certificates = [(float(t), 0.7 ** (float(t // 8))) for t in range(1, 105)]
+    for now in range(40, 90):
+        assert 0.3 < left(*certificates[:now]) / (104 - now) < 6.0
+
+
 def test_numbers_are_marked_with_the_pass_they_belong_to():
     show = Progress(live=False)
     assert "as of" not in show.line(info())

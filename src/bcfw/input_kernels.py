@@ -17,9 +17,6 @@ from bcfw.options import Option, Positive
 #: Names of input kernels; a function of two (N, F) matrices that returns their (N, N') kernel values is one, too.
 INPUT_KERNELS = ("linear", "rbf", "poly", "precomputed")
 
-#: Rows with at least this share of entries that are not zero are multiplied as dense ones, which is faster.
-DENSE_SHARE = 0.1
-
 #: About so many kernel values are computed at once where they are not kept.
 AT_ONCE = 2**22
 
@@ -228,13 +225,6 @@ def gamma_of(gamma: Any, X: Any) -> float:
     mean = X.mean()
     variance = float((X.multiply(X).mean() - mean**2) if sp.issparse(X) else X.var())
     return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
-
-
-def matrix_of(rows: Any) -> Any:
-    """CSR rows (fields ``indptr``, ``indices``, ``values``, ``n_features``) as one matrix, dense or sparse."""
-    shape = (len(rows.indptr) - 1, rows.n_features)
-    csr = sp.csr_array((rows.values, rows.indices.astype(np.int64), rows.indptr), shape=shape)
-    return csr.toarray() if csr.nnz >= DENSE_SHARE * shape[0] * shape[1] else csr
 
 
 def with_columns(A: Any, *columns: np.ndarray) -> Any:

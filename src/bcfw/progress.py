@@ -11,7 +11,6 @@ import math
 import os
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import IO, Any
@@ -28,8 +27,9 @@ LINE_SECONDS, DRAW_SECONDS = 1.0, 0.1
 #: One of what a run counts.
 SINGULAR = {"passes": "pass", "iters": "iteration"}
 
-#: How many of the latest certificates the time left is read off, and how many it takes at least.
-RECENT, EVIDENCE = 5, 2
+#: The time left is read off the certificates of this last share of the time, off so many at least if there are; and the
+#: least that it takes.
+SHARE, RECENT, EVIDENCE = 0.5, 5, 2
 
 
 def progress_callbacks(verbose: int | bool) -> list[Callback]:
@@ -164,24 +164,27 @@ class Trend:
 
     :attr:`bcfw.run.Info.distance`, the logarithm of the gap over its target, falls about evenly with the cube root of
     the time of training: faster than that of a gap of one over the time, slower than that of a geometric one. A line
-    through its latest values tells when it will be zero. Solvers change their pace, so that older values would mislead.
+    through its latest values tells when it will be zero. Solvers change their pace, so that older values would mislead;
+    the best gap stands still for a while and then falls at once, so that few values would, too.
     """
 
     def __init__(self) -> None:
         self._latest: Mapping[str, float] | None = None
-        self._recent: deque[tuple[float, float]] = deque(maxlen=RECENT)
+        self._seen: list[tuple[float, float]] = []
 
     def note(self, info: Info) -> None:
         """Take in what a callback sees: a certificate counts once, that of the start, where nothing moved, does not."""
         if info.latest is not self._latest and info.latest[info.unit] > 0:
-            self._recent.append((math.cbrt(info.training_seconds), info.distance))
+            self._seen.append((math.cbrt(info.training_seconds), info.distance))
         self._latest = info.latest
 
     def seconds_left(self, info: Info) -> float | None:
         """Estimate of the time until the run has converged or a limit ends it; None without evidence."""
-        if len(self._recent) < EVIDENCE:
+        if len(self._seen) < EVIDENCE:
             return None
-        roots, distances = np.array(self._recent).T
+        seen = np.array(self._seen)
+        late = int(np.count_nonzero(seen[:, 0] ** 3 >= (1.0 - SHARE) * seen[-1, 0] ** 3))
+        roots, distances = seen[-max(RECENT, late) :].T
         left = _until_limits(info)
         if np.isfinite(distances).all():  # else nothing but a limit ends the run
             ages, falls = roots - roots.mean(), distances.mean() - distances

@@ -127,6 +127,19 @@ def test_sparse_input_trains_as_dense_input(name, form):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("name", ["multiclass-csr", "potts-two-csr"])
+def test_room_behind_the_entries_of_a_sparse_matrix_is_not_read(name):
+    def with_room(x):
+        csr = sp.csr_array(x)
+        room = np.full(3, np.nan)
+        return sp.csr_array((np.append(csr.data, room), np.append(csr.indices, [1, 1, 1]), csr.indptr), shape=csr.shape)
+
+    case = CASES[name]
+    X = [(with_room(x[0]), *x[1:]) for x in case.X] if isinstance(case.X, list) else with_room(case.X)
+    got = dataclasses.replace(case, X=X).few_passes(2, solver="bcfw")
+    np.testing.assert_array_equal(got.w, case.few_passes(2, solver="bcfw").w)
+
+
 def test_sequences_may_come_as_one_array():
     X, y = np.ones((3, 2, 2)), np.array([[0, 1], [1, 1], [0, 0]])
     expected = bcfw.train(Chain(), list(X), list(y), lam=1.0, tol=0.1)

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from bcfw.inputs import rows
-from bcfw.inputs.rows import matrix_rows, sequence_rows
+from bcfw.inputs.rows import matrix_of, matrix_rows, sequence_rows
 from bcfw.inputs.sequences import Sequences
 
 
@@ -33,7 +33,7 @@ def test_stacked_rows_are_those_of_single_sequences(monkeypatch):
     given = [forms[rng.integers(len(forms))](x) for x in X]
     for examples in (given, X, [sp.csr_array(x) for x in X], [unsorted(x) for x in X]):
         found, y_off = sequence_rows(examples, "Chain")
-        expected = matrix_rows(np.concatenate(X), "Chain")
+        found, expected = found.spread(), matrix_rows(np.concatenate(X), "Chain").spread()
         np.testing.assert_array_equal(y_off, np.cumsum([0, *(len(x) for x in X)]))
         for name in ("indptr", "indices", "values"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
@@ -41,20 +41,25 @@ def test_stacked_rows_are_those_of_single_sequences(monkeypatch):
 
 
 @pytest.mark.parametrize("stack", [False, True])
-def test_float32_is_converted_in_pieces(monkeypatch, stack):
-    """The peak is what is kept, 12 bytes per number, and a few pieces: no copy of the whole as float64."""
+@pytest.mark.parametrize(("packed", "size"), [(np.float32, 4), (np.float64, 8), (np.int32, 8)])
+@pytest.mark.parametrize("zeros", [0.0, 0.05, 0.5])
+def test_memory_of_reading(monkeypatch, stack, packed, size, zeros):
+    """The peak is what is kept, and a few pieces. Of dense rows, and of CSR with its columns, no more than one copy."""
     monkeypatch.setattr(rows, "AT_ONCE", 2**14)
-    matrix = np.random.default_rng(0).random((2**13, 2**7), dtype=np.float32) + 1.0
+    rng = np.random.default_rng(0)
+    matrix = (rng.integers(1, 9, size=(2**13, 2**7)) * (rng.random((2**13, 2**7)) >= zeros)).astype(packed)
     cut = Sequences(matrix, np.arange(0, len(matrix) + 1, 64))
     given = cut if stack else list(cut)
     tracemalloc.start()
     found, _ = sequence_rows(given, "Chain")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert np.array_equal(found.values, matrix.ravel())
-    kept = found.values.nbytes + found.indices.nbytes + found.indptr.nbytes
-    assert kept == 12 * matrix.size + 8 * (len(matrix) + 1)
-    assert peak < kept + 64 * 2**14
+    np.testing.assert_array_equal(matrix_of(found), matrix)
+    kept = (size + 4) * np.count_nonzero(matrix) if zeros == 0.5 else size * matrix.size
+    assert found.values.nbytes + found.indices.nbytes == kept + (0 if zeros == 0.5 else 4 * matrix.shape[1])
+    own = np.shares_memory(found.values, matrix)
+    assert own == (stack and packed != np.int32 and zeros < 0.5)
+    assert peak < (0 if own else kept) + 64 * 2**14
 
 
 def test_columns_of_scipy_are_not_copied():

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from bcfw.input_kernels import INPUT_KERNELS, InputKernel, matrix_of, product
+from bcfw.input_kernels import INPUT_KERNELS, InputKernel, product
 from bcfw.inputs.examples import by_position
+from bcfw.inputs.rows import matrix_of
 from bcfw.models.input_kernel import KernelInputs
 from bcfw.options import Choice, Count, NonNegative, Positive
 from bcfw.saved_arrays import LARGEST, SavedArrays

@@ -17,7 +17,7 @@ from bcfw.estimators.kernelized import KernelSVM
 from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
 from bcfw.estimators.repeats import merge_repeats
 from bcfw.inputs.classes import encode, find_classes, label_array
-from bcfw.inputs.matrices import require_finite, require_numbers
+from bcfw.inputs.matrices import in_pieces, require_finite, require_numbers
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import Multiclass
 from bcfw.result import Result
@@ -183,7 +183,7 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
 
     def _scores(self, X: Any) -> np.ndarray:
         X, weights = self._inputs(X), self.result_.kernel_weights
-        return X @ self.coef_.T + self.intercept_ if weights is None else weights.scores(X)
+        return in_pieces(X, self.coef_.T) + self.intercept_ if weights is None else weights.scores(X)
 
     def _codes(self, X: Any) -> np.ndarray:
         """(n,) index of the best class; two classes are decided by the sign that users see."""

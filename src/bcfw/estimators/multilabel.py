@@ -17,7 +17,7 @@ from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
 from bcfw.estimators.repeats import merge_repeats
 from bcfw.inputs.classes import require_two_classes
 from bcfw.inputs.labels import binary_labels
-from bcfw.inputs.matrices import require_finite, require_numbers
+from bcfw.inputs.matrices import in_pieces, require_finite, require_numbers
 from bcfw.inputs.numbers import dense
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import Multilabel
@@ -144,7 +144,7 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
             If y held one of two classes per example: (n,), positive where ``classes_[1]`` is predicted.
         """
         X = self._inputs(X)
-        differences = forest_max_marginals(X @ self.coef_.T + self.intercept_, self.edges_, self.edge_coef_)
+        differences = forest_max_marginals(in_pieces(X, self.coef_.T) + self.intercept_, self.edges_, self.edge_coef_)
         return differences if self._is_indicator or len(self.classes_) > 2 else differences[:, 0]
 
     def predict(self, X: Any) -> np.ndarray:

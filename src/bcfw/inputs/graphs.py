@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from bcfw.errors import InputError
 from bcfw.inputs.examples import read_list
 from bcfw.inputs.labels import UNLABELLED
-from bcfw.inputs.numbers import LARGEST, dense, offsets, real
+from bcfw.inputs.numbers import LARGEST, dense, kept_real, offsets, real
 from bcfw.inputs.rows import Rows, matrix_rows
 
 
@@ -95,7 +95,7 @@ def read_nodes_and_edges(x: Any, where: str) -> tuple[Rows, np.ndarray, Any]:
     if not isinstance(x, Sequence) or len(x) != 3:
         raise InputError(f"{where} must be a tuple (node_features, edges, edge_features)")
     features, edges, edge_features = x
-    nodes = matrix_rows(node_matrix(features, where), where, unit="node")
+    nodes = matrix_rows(node_matrix(features, where), where, unit="node").spread()
     n_nodes = len(nodes.indptr) - 1
     if n_nodes == 0:
         raise InputError(f"{where} is a graph without nodes; leave it out")
@@ -104,7 +104,7 @@ def read_nodes_and_edges(x: Any, where: str) -> tuple[Rows, np.ndarray, Any]:
 
 def node_matrix(features: Any, where: str) -> Any:
     """(V, F) node features, dense or sparse."""
-    matrix = features if sp.issparse(features) else real(features, where)
+    matrix = features if sp.issparse(features) else kept_real(features, where)
     if matrix.ndim != 2:
         raise InputError(f"{where}: node features must be a (V, F) array, got shape {matrix.shape}")
     return matrix
@@ -164,7 +164,7 @@ def read_edge_rows(edge_features: Any, n_edges: int, where: str, signed: bool) -
         matrix = np.zeros((0, matrix.shape[1] if matrix.ndim == 2 else 0))
     if matrix.ndim != 2 or matrix.shape[0] != n_edges:
         raise InputError(f"{where}: edge features must have shape ({n_edges}, G), got {matrix.shape}")
-    rows = matrix_rows(matrix, where, unit="edge")
+    rows = matrix_rows(matrix, where, unit="edge").spread(np.float64)
     for k in np.flatnonzero(rows.values < 0)[: 0 if signed else 1]:
         e = int(np.searchsorted(rows.indptr, k, side="right")) - 1
         raise InputError(f"{where}: edge {e} has {rows.values[k]:g} in feature {rows.indices[k]}; it must be >= 0")

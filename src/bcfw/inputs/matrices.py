@@ -12,6 +12,9 @@ from bcfw.errors import InputError
 from bcfw.inputs.numbers import dense, kept_real, real
 from bcfw.inputs.sequences import Sequences
 
+#: About so many entries of dense matrices are converted at once, which bounds the memory that it takes.
+AT_ONCE = 2**20
+
 
 def feature_matrix(X: Any, owner: str) -> Any:
     """X as one (n, F) matrix: an array, a sparse matrix, or a list of vectors or sparse rows."""
@@ -24,7 +27,7 @@ def feature_matrix(X: Any, owner: str) -> Any:
         return sp.vstack(
             [x.reshape(1, -1) if sp.issparse(x) else sp.csr_array(real([x], owner)) for x in X], format="csr"
         )
-    X = X if sp.issparse(X) else real(X, owner)
+    X = X if sp.issparse(X) else kept_real(X, owner)
     if X.ndim != 2:
         raise InputError(f"{owner}: X must be two-dimensional (n, F), got {X.ndim} dimension(s)")
     return X
@@ -97,18 +100,31 @@ def with_constant(X: Any, value: float) -> Any:
     if sp.issparse(X):
         return sparse_with_constant(sp.csr_array(X), value)
     X = np.asarray(X)
-    least = np.float32 if np.float32(value) == value else np.float64
-    return np.hstack([X, np.full((len(X), 1), value, dtype=np.result_type(X.dtype, least))])
+    return np.hstack([X, np.full((len(X), 1), value, dtype=type_with(X, value))])
+
+
+def type_with(X: np.ndarray, value: float) -> Any:
+    """The type that holds the numbers of X and ``value`` as they are."""
+    return np.result_type(X.dtype, np.float32 if np.float32(value) == value else np.float64)
 
 
 def sparse_with_constant(csr: Any, value: float) -> Any:
     """The same for a CSR array; scipy's ``hstack`` costs half a millisecond, too much for each of many sequences."""
     n_rows, n_features = csr.shape
     ends = csr.indptr[1:]
-    values = np.insert(csr.data.astype(np.float64, copy=False), ends, value)
+    values = np.insert(csr.data.astype(type_with(csr.data, value), copy=False), ends, value)
     indices = np.insert(csr.indices, ends, n_features)
     indptr = csr.indptr.astype(np.int64) + np.arange(n_rows + 1)
     return sp.csr_array((values, indices, indptr), shape=(n_rows, n_features + 1))
+
+
+def in_pieces(X: Any, factor: np.ndarray) -> np.ndarray:
+    """``X @ factor`` as float64, for X (N, F), dense or sparse; float32 is not copied as a whole before."""
+    step = X.shape[0] if X.dtype == np.float64 else max(1, AT_ONCE // max(1, X.shape[1]))
+    out = np.empty((X.shape[0], factor.shape[1]))
+    for begin in range(0, X.shape[0], max(1, step)):
+        out[begin : begin + step] = X[begin : begin + step] @ factor
+    return out
 
 
 def require_finite(X: Any, owner: str, unit: str = "example") -> None:

@@ -18,12 +18,19 @@ NO_NUMBERS = {"M": "dates", "m": "durations", "U": "text", "S": "bytes", "V": "r
 
 def real(values: Any, owner: str, name: str = "X", error_class: type[Exception] = InputError) -> np.ndarray:
     """An array of real numbers as float64; errors name the array."""
+    return kept_real(values, owner, name, error_class).astype(np.float64, copy=False)
+
+
+def kept_real(values: Any, owner: str, name: str = "X", error_class: type[Exception] = InputError) -> np.ndarray:
+    """The same without a conversion of real numbers of other types, such as float32."""
     begin = f"{owner}: {name}" if owner else name
     try:
         array = np.asarray(values)
         kind = array.dtype.kind
+        if kind in "fiub":
+            return array
         if kind not in "cMmUSV" and not (kind == "O" and None in array.ravel().tolist()):
-            return array.astype(np.float64, copy=False)
+            return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise error_class(f"{begin} must hold real numbers ({error})") from error
     if kind == "O":
@@ -35,11 +42,13 @@ def real(values: Any, owner: str, name: str = "X", error_class: type[Exception] 
     raise error_class(f"{begin} must hold real numbers, got {NO_NUMBERS[kind]} ({array.dtype})")
 
 
-def kept_real(values: Any, owner: str) -> np.ndarray:
-    """The same without a copy of arrays of other real types, such as float32."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
-        return values
-    return real(values, owner)
+def packed_type(*types: Any) -> Any:
+    """In which type features of these types are packed: float32 if all are floating-point numbers of that size or less.
+
+    Compiled code comes in these two forms and no other. It computes in float64 with both.
+    """
+    small = all(np.dtype(one).kind == "f" and np.dtype(one).itemsize <= 4 for one in types)
+    return np.float32 if small else np.float64
 
 
 def no_feature(value: float) -> str:

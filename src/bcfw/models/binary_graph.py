@@ -22,7 +22,7 @@ from bcfw.inputs.graphs import (
     without_unlabelled,
 )
 from bcfw.inputs.labels import UNLABELLED, cost_matrix, node_labels
-from bcfw.inputs.numbers import offsets, stacked, weight_vector
+from bcfw.inputs.numbers import offsets, packed_type, stacked, weight_vector
 from bcfw.kernels import entry
 from bcfw.kernels.maxflow import make_flow
 from bcfw.models.kernel_model import KernelModel
@@ -209,6 +209,7 @@ class BinaryGraph(KernelModel):
         y_off, edge_off = offsets([graph.n_nodes for graph in graphs]), offsets([len(graph.edges) for graph in graphs])
         indptr = offsets(np.concatenate([np.diff(graph.nodes.indptr) for graph in graphs]))
         indices = stacked([graph.nodes.indices for graph in graphs], np.uint32)
+        values = [graph.nodes.values for graph in graphs]
         columns, col_off = np.zeros(len(indices), np.uint32), np.zeros(len(y_off), np.int64)
         owner, place = np.full(F, -1, np.int64), np.zeros(F, np.int64)
         entry(number_columns)(indptr, y_off, indices, owner, place, col_off, columns)
@@ -218,7 +219,7 @@ class BinaryGraph(KernelModel):
         return GraphData(
             indptr,
             indices,
-            stacked([graph.nodes.values for graph in graphs], np.float64),
+            stacked(values, packed_type(*{one.dtype for one in values})),
             columns[: col_off[-1]].copy(),
             col_off,
             stacked(labels, np.int64),

@@ -144,9 +144,10 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         gram_off = offsets(np.where(trains & (lengths <= LONGEST_GRAM), lengths * (lengths + 1) // 2, 0))
         gram = np.zeros(int(gram_off[-1]))
         ends = int(self.end_bias)
-        entry(chain_kernels.grams)(rows.indptr, rows.indices, rows.values, y_off, ends, gram_off, gram)
+        entry(chain_kernels.grams)(rows.indptr, rows.index_at, rows.indices, rows.values, y_off, ends, gram_off, gram)
         return ChainData(
             rows.indptr,
+            rows.index_at,
             rows.indices,
             rows.values,
             labels if labels is not None else np.zeros(rows.n_rows, np.int64),
@@ -162,7 +163,9 @@ class Chain(SumProduct, KernelInputs, KernelModel):
 
     def with_values(self, data: ChainData, values: np.ndarray) -> ChainData:
         gram = np.zeros_like(data.gram)
-        entry(chain_kernels.grams)(data.indptr, data.indices, values, data.y_off, data.ends, data.gram_off, gram)
+        entry(chain_kernels.grams)(
+            data.indptr, data.index_at, data.indices, values, data.y_off, data.ends, data.gram_off, gram
+        )
         return data._replace(values=values, gram=gram)
 
     def with_products(self, data: ChainData, products: TrainingKernel) -> ChainData:
@@ -289,7 +292,7 @@ class Chain(SumProduct, KernelInputs, KernelModel):
     def features(self, x: Any, y: Any) -> np.ndarray:
         """phi(x, y), (dim,)."""
         self._check_bound()
-        rows, _ = sequence_rows([x], "Chain")
+        rows = sequence_rows([x], "Chain")[0].spread()
         rows.check_width(self.n_features, "Chain")
         K = int(self.n_labels or 0)
         labels = self._labels(y, rows.n_rows, "Chain")

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+import hashlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bcfw.inputs.rows import columns_of, numbers_of, pieces, row_sqnorms
+
+#: Fields of a record that hold its rows (see :class:`bcfw.inputs.rows.Rows`), and those that follow from them.
+OF_ROWS = ("indptr", "index_at", "indices", "values", "gram", "sqnorms")
+
+
+class Entries(NamedTuple):
+    """The entries of some rows: the ranges of both, and the column and float64 value of each entry."""
+
+    rows: slice
+    inside: slice
+    column: np.ndarray
+    value: np.ndarray
+
+
+def entries(data: Any) -> Iterator[Entries]:
+    """All entries of a record's rows, piece by piece."""
+    for rows, inside in pieces(data.indptr):
+        yield Entries(rows, inside, columns_of(data, rows), data.values[inside].astype(np.float64, copy=False))
+
 
 class FeatureRows:
-    """For a model whose record has CSR rows (``indptr``, ``indices``, ``values``), ``n_features`` and ``n_labels``.
+    """For a model whose record has the fields of :class:`bcfw.inputs.rows.Rows` and ``n_labels``.
 
     Its weights begin with U (F, K), one row per feature. A subclass writes :meth:`with_values`.
     """
@@ -21,16 +43,36 @@ class FeatureRows:
 
     def feature_sizes(self, data: Any) -> np.ndarray:
         """(dim,) root mean square of each weight's feature where it is not zero; one for weights without a feature."""
-        sums, counts = (np.bincount(data.indices, by, data.n_features) for by in (data.values**2, None))
+        sums, counts = np.zeros(data.n_features), np.zeros(data.n_features)
+        for some in entries(data):
+            sums += np.bincount(some.column, some.value**2, data.n_features)
+            counts += np.bincount(some.column, some.value != 0.0, data.n_features)
         sizes = np.sqrt(np.divide(sums, counts, out=np.zeros(data.n_features), where=counts > 0))
         sizes[sizes == 0.0] = 1.0
         return np.append(np.repeat(sizes, data.n_labels), np.ones(self.dim - data.n_features * data.n_labels))
 
     def mean_sqnorm(self, data: Any) -> float:
         """Sum of the squares of an example's features, on average."""
-        return float(np.vdot(data.values, data.values)) / (len(data.y_off) - 1)
+        return float(row_sqnorms(data.indptr, data.values).sum()) / (len(data.y_off) - 1)
 
     def rescaled(self, data: Any, units: np.ndarray) -> Any:
-        """The record with every feature divided by the (dim,) unit of its weights."""
+        """The record with every feature divided by the (dim,) unit of its weights, as float64."""
         of_features = units[: data.n_features * data.n_labels : data.n_labels]
-        return self.with_values(data, data.values / of_features[data.indices])
+        quotients = np.empty(len(data.values))
+        for some in entries(data):
+            quotients[some.inside] = some.value / of_features[some.column]
+        return self.with_values(data, quotients)
+
+    def data_arrays(self, data: Any) -> list[np.ndarray]:
+        """Arrays that tell the packed data from others; the same for equal features in any type and layout."""
+        columns, values, lengths = hashlib.sha256(), hashlib.sha256(), np.diff(data.indptr)
+        for some in entries(data):
+            given = some.value != 0.0
+            lengths[some.rows] -= np.bincount(
+                numbers_of(data.indptr, some.rows)[~given], minlength=len(lengths[some.rows])
+            )
+            columns.update(some.column[given].data)
+            values.update(some.value[given].data)
+        digests = [np.frombuffer(digest.digest(), np.uint8) for digest in (columns, values)]
+        others = [np.asarray(field) for name, field in data._asdict().items() if name not in OF_ROWS]
+        return [*others, lengths, *digests]

@@ -35,8 +35,13 @@ class KernelInputs(FeatureRows):
         N = len(data.indptr) - 1
         model = copy.copy(self)
         model.n_features, model.dim = N, self.dim + (N - data.n_features) * data.n_labels
+        each = np.arange(N + 1)
         units = data._replace(
-            indptr=np.arange(N + 1), indices=np.arange(N, dtype=np.uint32), values=np.ones(N), n_features=N
+            indptr=each,
+            index_at=each[:-1],
+            indices=np.arange(N, dtype=np.uint32),
+            values=np.ones(N),
+            n_features=N,
         )
         return model, units if products is None else model.with_products(units, products)
 

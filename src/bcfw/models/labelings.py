@@ -39,8 +39,9 @@ class IntegerLabelings:
         raise self._to_write("initial_mu")
 
     def data_arrays(self, data: Any) -> list[np.ndarray]:
-        """Arrays that tell the packed data from others."""
-        return [np.asarray(field) for field in data]
+        """Arrays that tell the packed data from others; of numbers as float32 those of the same as float64."""
+        fields = [np.asarray(field) for field in data]
+        return [one.astype(np.float64) if one.dtype == np.float32 else one for one in fields]
 
     def make_labelings(self, data: Any, slots: int = 1) -> np.ndarray:
         """Room for some labelings per block, with the truth in slot 0.

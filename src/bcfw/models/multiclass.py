@@ -133,6 +133,7 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
         blocks, K = np.arange(rows.n_rows + 1), int(self.n_labels or 0)
         return MulticlassData(
             rows.indptr,
+            rows.index_at,
             rows.indices,
             rows.values,
             labels,

@@ -130,6 +130,7 @@ class Multilabel(SumProduct, FeatureRows, KernelModel):
         blocks, L = np.arange(rows.n_rows + 1), int(self.n_labels or 0)
         return MultilabelData(
             rows.indptr,
+            rows.index_at,
             rows.indices,
             rows.values,
             np.zeros(rows.n_rows * L, np.int64) if labels is None else labels.ravel(),

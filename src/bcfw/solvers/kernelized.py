@@ -10,7 +10,8 @@ import numpy as np
 from bcfw.dual import DualProblem
 from bcfw.dual.kernel_problem import KernelProblem
 from bcfw.errors import OptionError
-from bcfw.input_kernels import GammaChoice, KernelChoice, TrainingKernel, make_kernel, matrix_of
+from bcfw.input_kernels import GammaChoice, KernelChoice, TrainingKernel, make_kernel
+from bcfw.inputs.rows import matrix_of
 from bcfw.options import Choice, Count, CountOr, NonNegative, Positive
 from bcfw.selection import SAMPLINGS, SamplingChoice
 from bcfw.solvers.base import Outcome, Solver

@@ -26,7 +26,7 @@ class ChainData(NamedTuple):
 
     Attributes
     ----------
-    indptr, indices, values : CSR of the (N, F) stacked position features
+    indptr, index_at, indices, values : the (N, F) stacked position features, see :class:`bcfw.inputs.rows.Rows`
     y : (N,) true labels
     y_off : (n + 1,) position offsets of the sequences
     gram : inner products of the positions' features in each short sequence, biases of the ends included: the lower
@@ -39,6 +39,7 @@ class ChainData(NamedTuple):
     """
 
     indptr: np.ndarray
+    index_at: np.ndarray
     indices: np.ndarray
     values: np.ndarray
     y: np.ndarray
@@ -195,8 +196,8 @@ def slot_value(data, i, slot, labelings, by_parts, w, work):
     return value
 
 
-def grams(indptr, indices, values, y_off, ends, gram_off, out):
-    """Lower triangle of ``X X'`` of every sequence that has room in ``out``; column indices are sorted.
+def grams(indptr, index_at, indices, values, y_off, ends, gram_off, out):
+    """Lower triangle of ``X X'`` of every sequence that has room in ``out``.
 
     With ``ends``, the first position has one more feature, and so has the last: those of the biases.
     """
@@ -207,18 +208,30 @@ def grams(indptr, indices, values, y_off, ends, gram_off, out):
             continue
         for t in range(T):
             for s in range(t + 1):
-                a, a_stop = indptr[start + t], indptr[start + t + 1]
-                b, b_stop = indptr[start + s], indptr[start + s + 1]
-                total = 0.0
-                while a < a_stop and b < b_stop:
-                    if indices[a] == indices[b]:
-                        total += values[a] * values[b]
-                        a += 1
-                        b += 1
-                    elif indices[a] < indices[b]:
-                        a += 1
-                    else:
-                        b += 1
+                total = row_product(indptr, index_at, indices, values, start + t, start + s)
                 out[gram_off[i] + t * (t + 1) // 2 + s] = total
         out[gram_off[i]] += ends
         out[gram_off[i + 1] - 1] += ends
+
+
+def row_product(indptr, index_at, indices, values, row, other):
+    """``x_row'x_other`` in float64; rows with the same list of columns need not compare these, which are sorted."""
+    total = 0.0
+    x, z = values[indptr[row] : indptr[row + 1]], values[indptr[other] : indptr[other + 1]]
+    if index_at[row] == index_at[other] and x.shape[0] == z.shape[0]:  # an empty row begins where the next one does
+        for j in range(x.shape[0]):
+            total += np.float64(x[j]) * np.float64(z[j])
+        return total
+    x_columns, z_columns = indices[index_at[row] :], indices[index_at[other] :]
+    a = 0
+    b = 0
+    while a < x.shape[0] and b < z.shape[0]:
+        if x_columns[a] == z_columns[b]:
+            total += np.float64(x[a]) * np.float64(z[b])
+            a += 1
+            b += 1
+        elif x_columns[a] < z_columns[b]:
+            a += 1
+        else:
+            b += 1
+    return total

@@ -252,10 +252,11 @@ def positions_sqnorm_by_scratch(data, i, work):
         if d == 0.0:
             continue
         total += data.ends * ((t == 0) + (t == last)) * d * d
-        for j in range(data.indptr[start + t], data.indptr[start + t + 1]):
-            value = work.features[data.indices[j] * K + k]
+        indices = data.indices[data.index_at[start + t] :]
+        for j in range(data.indptr[start + t + 1] - data.indptr[start + t]):
+            value = work.features[indices[j] * K + k]
             total += value * value
-            work.features[data.indices[j] * K + k] = 0.0
+            work.features[indices[j] * K + k] = 0.0
     return total
 
 
@@ -341,9 +342,9 @@ def add_column(data, row, s, k, out):
     """``out[:, k] += s x_row``."""
     K = np.uint64(data.n_labels)  # unsigned: numba then leaves out what negative indices need
     column = out[k:]
-    indices = data.indices[data.indptr[row] : data.indptr[row + 1]]
+    indices = data.indices[data.index_at[row] :]
     values = data.values[data.indptr[row] : data.indptr[row + 1]]
-    for j in range(indices.shape[0]):
+    for j in range(values.shape[0]):
         column[indices[j] * K] += s * values[j]
 
 
@@ -351,9 +352,9 @@ def add_column_pair(data, row, s, k, r, l, out):
     """``out[:, k] += s x_row`` and ``out[:, l] += r x_row`` for two labels."""
     K = np.uint64(data.n_labels)
     first, second = out[k:], out[l:]
-    indices = data.indices[data.indptr[row] : data.indptr[row + 1]]
+    indices = data.indices[data.index_at[row] :]
     values = data.values[data.indptr[row] : data.indptr[row + 1]]
-    for j in range(indices.shape[0]):
+    for j in range(values.shape[0]):
         place = indices[j] * K
         first[place] += s * values[j]
         second[place] += r * values[j]
@@ -372,11 +373,12 @@ def touched(data, i, work, out):
     listed = work.size[TRANSITION]
     for e in range(work.size[POSITION]):
         t, k = work.part[e] >> 32, work.part[e] & LABEL
-        begin, end = data.indptr[start + t], data.indptr[start + t + 1]
-        if listed + end - begin + 2 > out.shape[0]:
+        size = data.indptr[start + t + 1] - data.indptr[start + t]
+        if listed + size + 2 > out.shape[0]:
             return -1
-        for j in range(begin, end):
-            out[listed] = data.indices[j] * K + k
+        indices = data.indices[data.index_at[start + t] :]
+        for j in range(size):
+            out[listed] = indices[j] * K + k
             listed += 1
         if data.ends == 1:
             if t == 0:

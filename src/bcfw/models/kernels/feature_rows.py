@@ -1,6 +1,7 @@
-"""Kernels on CSR rows of features and a (F, K) matrix at the beginning of w, one column per label.
+"""Kernels on rows of features and a (F, K) matrix at the beginning of w, one column per label.
 
-They need the fields ``indptr``, ``indices``, ``values`` (CSR) and ``n_labels`` (K) of the model's data.
+They need the fields ``indptr``, ``index_at``, ``indices``, ``values`` (as :class:`bcfw.inputs.rows.Rows` has them) and
+``n_labels`` (K) of the model's data. Values may be float32; products with weights, and all sums, are float64.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 def add_rows(data, token, w, out):
     """``out += U'x_token``, four features at a time; U (F, K) is the beginning of w."""
     K = out.shape[0]
-    indices = data.indices[data.indptr[token] : data.indptr[token + 1]]
+    indices = data.indices[data.index_at[token] :]
     values = data.values[data.indptr[token] : data.indptr[token + 1]]
-    fours = indices.shape[0] // 4
+    fours = values.shape[0] // 4
     for quarter in range(fours):
         j = 4 * quarter
         a, b, c, e = values[j], values[j + 1], values[j + 2], values[j + 3]
@@ -20,7 +21,7 @@ def add_rows(data, token, w, out):
         uc, ue = w[fc * K : fc * K + K], w[fe * K : fe * K + K]
         for k in range(K):
             out[k] += (a * ua[k] + b * ub[k]) + (c * uc[k] + e * ue[k])
-    for j in range(4 * fours, indices.shape[0]):
+    for j in range(4 * fours, values.shape[0]):
         a = values[j]
         fa = indices[j]
         ua = w[fa * K : fa * K + K]
@@ -32,10 +33,10 @@ def column_product(data, row, k, w):
     """``x_row'U[:, k]``."""
     K = data.n_labels
     column = w[k:]
-    indices = data.indices[data.indptr[row] : data.indptr[row + 1]]
+    indices = data.indices[data.index_at[row] :]
     values = data.values[data.indptr[row] : data.indptr[row + 1]]
     total = 0.0
-    for j in range(indices.shape[0]):
+    for j in range(values.shape[0]):
         total += values[j] * column[indices[j] * K]
     return total
 
@@ -44,11 +45,11 @@ def column_pair_product(data, row, k, l, w):
     """``x_row'U[:, k]`` and ``x_row'U[:, l]``."""
     K = data.n_labels
     first, second = w[k:], w[l:]
-    indices = data.indices[data.indptr[row] : data.indptr[row + 1]]
+    indices = data.indices[data.index_at[row] :]
     values = data.values[data.indptr[row] : data.indptr[row + 1]]
     a = 0.0
     b = 0.0
-    for j in range(indices.shape[0]):
+    for j in range(values.shape[0]):
         start = indices[j] * K
         a += values[j] * first[start]
         b += values[j] * second[start]
@@ -63,10 +64,12 @@ def add_row_outer(data, row, s, count, work, few, w):
     K = data.n_labels
     if count == 0:
         return
-    for j in range(data.indptr[row], data.indptr[row + 1]):
-        f = data.indices[j]
+    indices = data.indices[data.index_at[row] :]
+    values = data.values[data.indptr[row] : data.indptr[row + 1]]
+    for j in range(values.shape[0]):
+        f = indices[j]
         weights = w[f * K : f * K + K]
-        c = s * data.values[j]
+        c = s * values[j]
         if count <= few:
             for m in range(count):
                 weights[work.moved[m]] += c * work.d[work.moved[m]]
@@ -78,11 +81,12 @@ def add_row_outer(data, row, s, count, work, few, w):
 def list_row_outer(data, row, labels, count, out):
     """List the entries of U in row ``row``'s features and ``count`` labels; -1 if they do not fit into ``out``."""
     K = data.n_labels
-    indices = data.indices[data.indptr[row] : data.indptr[row + 1]]
-    if indices.shape[0] * count > out.shape[0]:
+    size = data.indptr[row + 1] - data.indptr[row]
+    if size * count > out.shape[0]:
         return -1
+    indices = data.indices[data.index_at[row] :]
     listed = 0
-    for j in range(indices.shape[0]):
+    for j in range(size):
         for m in range(count):
             out[listed] = indices[j] * K + labels[m]
             listed += 1

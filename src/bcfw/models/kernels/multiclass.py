@@ -23,7 +23,7 @@ class MulticlassData(NamedTuple):
 
     Attributes
     ----------
-    indptr, indices, values : CSR of the (n, F) features
+    indptr, index_at, indices, values : the (n, F) features, see :class:`bcfw.inputs.rows.Rows`
     y : (n,) true labels
     y_off, part_off : (n + 1,) 0, 1, ..., n and 0, K, ..., n K
     sqnorms : (n,) |x_i|^2
@@ -32,6 +32,7 @@ class MulticlassData(NamedTuple):
     """
 
     indptr: np.ndarray
+    index_at: np.ndarray
     indices: np.ndarray
     values: np.ndarray
     y: np.ndarray

@@ -23,7 +23,7 @@ class MultilabelData(NamedTuple):
 
     Attributes
     ----------
-    indptr, indices, values : CSR of the (n, F) features
+    indptr, index_at, indices, values : the (n, F) features, see :class:`bcfw.inputs.rows.Rows`
     y : (n L,) true labels, 0 or 1, example after example
     y_off, part_off : (n + 1,) 0, L, ..., n L and 0, L + 4E, ..., n (L + 4E)
     sqnorms : (n,) |x_i|^2
@@ -34,6 +34,7 @@ class MultilabelData(NamedTuple):
     """
 
     indptr: np.ndarray
+    index_at: np.ndarray
     indices: np.ndarray
     values: np.ndarray
     y: np.ndarray
