@@ -181,6 +181,12 @@ def test_minimize_loads_no_compiler():
     assert not loaded_after(code) & {"numba", "sklearn", "scipy", "matplotlib", "rich", "click"}
 
 
+def test_formats_load_next_to_nothing():
+    """Predictions in a pipe begin soon."""
+    code = "import bcfw.formats as formats; list(formats.Columns().examples(['a A'], 'text'))"
+    assert not loaded_after(code) & (HEAVY | {"numpy"})
+
+
 def test_importing_bcfw_does_not_import_scikit_learn():
     code = "import bcfw, sys; assert 'sklearn' not in sys.modules; bcfw.datasets; assert 'sklearn' in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -38,6 +38,7 @@ _MODULES = (
     "datasets",
     "domains",
     "estimators",
+    "formats",
     "metrics",
     "models",
     "objectives",

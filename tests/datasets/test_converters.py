@@ -213,7 +213,12 @@ def test_conll2000_round_trip(cache, tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("He PRP B-NP\nruns VBZ\n", "line 2: .*got 2 fields"), ("\n\n", "no sentences"), (b"\xff\xfe\n", "not a CoNLL")],
+    [
+        ("He PRP B-NP\nruns VBZ\n", "bad, line 2: 2 columns, but 3"),
+        ("He B-NP\n", "bad, line 1: no label"),
+        ("\n\n", "bad, line 3: .*no examples"),
+        (b"\xff\xfe\n", "bad, line 1: .*not UTF-8"),
+    ],
 )
 def test_other_files_are_no_corpus(content, message, tmp_path):
     good = written(tmp_path / "good", SMALL_CORPUS)

@@ -20,7 +20,7 @@ def info(model: str, top: int) -> None:
 
     with told():
         found = model_file.read(model)
-        versions = ", ".join(f"{name} {version}" for name, version in found.header["versions"].items())
+        versions = ", ".join(f"{name} {version}" for name, version in found.header.get("versions", {}).items())
         click.echo(f"{model}: {found.kind} (written by {versions})")
         if found.kind == KIND:
             click.echo("\n".join(about(Tagger.load(model), top)))

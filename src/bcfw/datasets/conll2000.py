@@ -15,8 +15,8 @@ from bcfw.datasets.arrays import cut
 from bcfw.datasets.converted import original, save_bytes
 from bcfw.datasets.data_set import DataSet
 from bcfw.datasets.locate import Source
-from bcfw.errors import InputError
 from bcfw.files import PathLike
+from bcfw.formats import Columns, open_lines
 from bcfw.inputs.numbers import offsets
 
 FILES = ("conll2000/train.txt.gz", "conll2000/test.txt.gz")
@@ -152,29 +152,12 @@ def read_corpus(path: Path) -> Corpus:
 
     A line is a word, its part-of-speech tag and its chunk tag, separated by blanks; empty lines end sentences.
     """
-    raw = path.read_bytes()
-    try:
-        text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not a CoNLL-2000 file ({error}); get it again") from error
-    words: list[str] = []
-    tags: list[str] = []
-    chunks: list[str] = []
-    lengths = [0]
-    for number, line in enumerate(text.split("\n"), start=1):
-        fields = line.split()
-        if len(fields) == 3:
-            words.append(fields[0])
-            tags.append(fields[1])
-            chunks.append(fields[2])
-            lengths[-1] += 1
-        elif fields:
-            raise InputError(f"{path}, line {number}: expected word, tag and chunk tag, got {len(fields)} fields")
-        elif lengths[-1]:
-            lengths.append(0)
-    if not words:
-        raise InputError(f"{path} has no sentences; get it again")
-    return Corpus(words, tags, chunks, offsets([length for length in lengths if length]))
+    with open_lines(path) as lines:
+        sentences = list(Columns(columns=3).examples(lines, str(path), labelled=True))
+    tokens = [token for sentence in sentences for token in sentence.x]
+    chunks = [chunk for sentence in sentences for chunk in sentence.labels or ()]
+    words, tags = map(list, zip(*tokens, strict=True))
+    return Corpus(words, tags, chunks, offsets([len(sentence.x) for sentence in sentences]))
 
 
 def convert_conll2000(train: PathLike, test: PathLike, out: PathLike | None = None) -> list[Path]:

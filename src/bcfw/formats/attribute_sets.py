@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
+from sys import intern
+from typing import Any, NamedTuple
 
-from bcfw.errors import InputError
+from bcfw.errors import InputError, OptionError, nearest
 
 #: The columns of a token that fields read.
 WORD, TAG = 0, 1
@@ -19,8 +19,8 @@ CONSTANT, BEGIN, END = "bias", "__BOS__", "__EOS__"
 #: The value of a field outside the sentence.
 OUTSIDE = "__OUT__"
 
-#: How many words have their attributes kept; most words of a text are among so many.
-KEPT = 1 << 14
+#: For how many words attributes are kept: more than most texts have.
+KEPT = 1 << 15
 
 RUNS = re.compile(r"(.)\1+", flags=re.DOTALL)
 
@@ -29,14 +29,29 @@ SPAN_LABEL = re.compile("[BIES]-.+", flags=re.DOTALL)
 
 
 class Field(NamedTuple):
-    """What a template looks at: a column, and its value for a cell of that column, None where it has none.
+    """What a template looks at: a column, and the value for a cell of that column.
 
-    A flag has no other value than that it is there.
+    An optional field has the value None for some cells: it is absent. A flag is there or absent, without a value.
     """
 
     column: int
     of: Callable[[str], str | None]
+    optional: bool = False
     flag: bool = False
+
+
+class Kept(dict[str, Any]):
+    """Values of a function that are computed once; all are forgotten when there are too many."""
+
+    def __init__(self, function: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, cell: str) -> Any:
+        if len(self) >= KEPT:
+            self.clear()
+        value = self[cell] = self._function(cell)
+        return value
 
 
 def shape(word: str) -> str:
@@ -53,7 +68,6 @@ def shape(word: str) -> str:
     )
 
 
-@lru_cache(KEPT)
 def short_shape(word: str) -> str:
     """The shape with runs of one kind collapsed.
 
@@ -67,15 +81,15 @@ def short_shape(word: str) -> str:
 
 
 def _prefix(length: int) -> Field:
-    return Field(WORD, lambda word: word[:length].lower() if len(word) >= length else None)
+    return Field(WORD, lambda word: word[:length].lower() if len(word) >= length else None, optional=True)
 
 
 def _suffix(length: int) -> Field:
-    return Field(WORD, lambda word: word[-length:].lower() if len(word) >= length else None)
+    return Field(WORD, lambda word: word[-length:].lower() if len(word) >= length else None, optional=True)
 
 
 def _flag(holds: Callable[[str], bool]) -> Field:
-    return Field(WORD, lambda word: "" if holds(word) else None, flag=True)
+    return Field(WORD, lambda word: "" if holds(word) else None, optional=True, flag=True)
 
 
 FIELDS = {
@@ -85,7 +99,7 @@ FIELDS = {
     **{f"p{length}": _prefix(length) for length in range(1, 5)},
     **{f"s{length}": _suffix(length) for length in range(1, 5)},
     "shape": Field(WORD, lambda word: shape(word[:12])),
-    "cs": Field(WORD, short_shape),
+    "cs": Field(WORD, Kept(short_shape).__getitem__),
     "title": _flag(str.istitle),
     "upper": _flag(str.isupper),
     "digit": _flag(lambda word: any(map(str.isdigit, word))),
@@ -101,7 +115,18 @@ class Template(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> Template:
-        return cls(text, [(name, int(place)) for name, place in re.findall(r"(\w+)\[(-?\d+)\]", text)])
+        found = [re.fullmatch(r"(\w+)\[(-?\d+)\]", part) for part in text.split("|")]
+        parts = [(match[1], int(match[2])) for match in found if match]
+        if len(parts) < len(found):
+            raise OptionError(f"the template {text!r} is not of the form field[place] or field[place]|field[place]")
+        for name, _ in parts:
+            if name not in FIELDS:
+                raise OptionError(f"the template {text!r} has an unknown field {name!r}; {nearest(name, FIELDS)}")
+            if len(parts) > 1 and FIELDS[name].optional:
+                raise OptionError(
+                    f"the template {text!r} combines {name!r}, which some words do not have; let it be alone"
+                )
+        return cls(text, parts)
 
 
 class AttributeSet:
@@ -117,7 +142,7 @@ class AttributeSet:
     name : str
         A key of :data:`ATTRIBUTE_SETS`.
     templates : iterable of str
-        Such as "w[-1]|w[0]", of the fields in ``FIELDS``.
+        Such as "w[0]" or "w[-1]|w[0]", of the fields in ``FIELDS``; those that are optional stand alone.
     lam : float
         Regularisation that suits the set.
     encoding : str or None
@@ -148,6 +173,8 @@ class AttributeSet:
         self.padding = padding
         self.templates = [Template.read(text) for text in templates]
         parts = [part for template in self.templates for part in template.parts]
+        if not parts:
+            raise OptionError(f"the attribute set {name!r} has no templates; give one or more")
         self.n_columns = 1 + max(FIELDS[field].column for field, _ in parts)
         self._reach = max(abs(place) for _, place in parts)
         self._combined = [template for template in self.templates if len(template.parts) > 1]
@@ -178,6 +205,16 @@ class AttributeSet:
         rows[-1].append(END)
         return rows
 
+    def __getstate__(self) -> dict[str, Any]:
+        names = ("name", "lam", "encoding", "padding")
+        return {
+            "templates": [template.text for template in self.templates],
+            **{name: getattr(self, name) for name in names},
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
     def _groups_by_cell(self) -> dict[tuple[int, int], Callable[[str], tuple[str, ...]]]:
         """For each column and place, the function that gives the attributes that depend on that cell alone."""
         groups: dict[tuple[int, int], list[tuple[str, Field]]] = {}
@@ -190,14 +227,14 @@ class AttributeSet:
     def _attributes_of_cell(self, fields: list[tuple[str, Field]]) -> Callable[[str], tuple[str, ...]]:
         outside = tuple(f"{text}={OUTSIDE}" for text, field in fields if not field.flag) if self.padding else ()
 
-        @lru_cache(KEPT)
         def attributes(cell: str) -> tuple[str, ...]:
             if not cell:
                 return outside
             values = [(text, field, field.of(cell)) for text, field in fields]
-            return tuple(text if field.flag else f"{text}={value}" for text, field, value in values if value is not None)
+            names = [text if field.flag else f"{text}={value}" for text, field, value in values if value is not None]
+            return tuple(map(intern, names))  # words share most of theirs
 
-        return attributes
+        return Kept(attributes).__getitem__
 
     def _combinations(self, cells: list[list[str]], n: int) -> list[list[str]]:
         """For each template of several parts, the attribute of each position; "" for one that looks outside in vain."""
@@ -207,15 +244,15 @@ class AttributeSet:
         for text, parts in self._combined:
             starts = [self._reach + place for _, place in parts]
             columns = [values[name][start : start + n] for (name, _), start in zip(parts, starts, strict=True)]
-            out.append([f"{text}={'|'.join(row)}" for row in zip(*columns, strict=True)])
+            out.append([f"{text}={row}" for row in map("|".join, zip(*columns, strict=True))])
             if not self.padding:
                 out[-1] = [name if all(row) else "" for name, *row in zip(out[-1], *columns, strict=True)]
         return out
 
-    def _values(self, field: Field, cells: list[list[str]]) -> list[str]:
+    def _values(self, field: Field, cells: list[list[str]]) -> list[Any]:
         margin = [OUTSIDE if self.padding else ""] * self._reach
         inside = cells[field.column][self._reach : len(cells[0]) - self._reach]
-        return margin + [field.of(cell) or "" for cell in inside] + margin
+        return [*margin, *map(field.of, inside), *margin]
 
 
 def check_columns(sentence: Sequence[Sequence[str]], n_columns: int, what: str) -> None:

@@ -70,8 +70,10 @@ class Columns(Format):
             self.settings["columns"] = found
         full = self.settings["columns"]
         if found not in (full - 1, full):
-            raise InputError(f"{_columns(found)}, but the training data have {full} with the label; give {full}, "
-                             f"or {full - 1} without labels")
+            raise InputError(
+                f"{_columns(found)}, but {full} are expected, the last with the label; give {full}, "
+                f"or {full - 1} without labels"
+            )
         return found
 
     def _answered(self, line: str, label: str) -> str:

@@ -44,13 +44,13 @@ class Crfsuite(Format):
 
 
 def escaped(text: str) -> str:
-    """A label or an attribute as it stands in a file.
+    r"""A label or an attribute as it stands in a file.
 
     Examples
     --------
     >>> from bcfw.formats.crfsuite import escaped
     >>> print(escaped("12:30"))
-    12\\:30
+    12\:30
     """
     return text.replace("\\", "\\\\").replace(":", "\\:")
 
@@ -59,7 +59,9 @@ def _read(line: str) -> Position:
     label, *attributes = line.split("\t")
     if not attributes and " " in label:
         raise InputError("no tab, but blanks; separate the label and the attributes by tabs")
-    if "" in attributes:
+    if label.startswith("@weight:"):
+        raise InputError("the weight of a sequence; weights of sequences are not read from files, remove the line")
+    if "\t\t" in line or line.endswith("\t"):
         attributes = [attribute for attribute in attributes if attribute]
     if "\\" in label:
         label = "".join(map("".join, PIECES.findall(label)))
@@ -70,7 +72,9 @@ def _read(line: str) -> Position:
 
 def _weighted(attributes: list[str]) -> list[str] | list[tuple[str, float]]:
     """Texts without escapes where all weights are 1, else pairs of a text and a weight."""
-    pairs = [_pair(attribute) if ":" in attribute or "\\" in attribute else (attribute, 1.0) for attribute in attributes]
+    pairs = [
+        _pair(attribute) if ":" in attribute or "\\" in attribute else (attribute, 1.0) for attribute in attributes
+    ]
     return [text for text, _ in pairs] if all(weight == 1 for _, weight in pairs) else pairs
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
 from bcfw.errors import InputError, OptionError, nearest
+from bcfw.formats.lines import Lines
 
 
 class Example(NamedTuple):
@@ -92,7 +93,7 @@ class Format(ABC):
         source : str
             How messages call the file.
         labelled : bool or None
-            True: every position needs a label. None: files with and without labels are taken.
+            True: every position needs a label. Else files with and without labels are taken.
 
         Yields
         ------
@@ -129,12 +130,12 @@ class Format(ABC):
                 example = Example(number, before, None if position.label is None else [], [])
                 before = []
                 found += 1
-            if (position.label is None) is not (example.labels is None) or (labelled and position.label is None):
-                raise InputError(f"{source}, line {number}: {_about_label(position)}")
             example.lines.append(line)
             example.x.append(position.x)
-            if example.labels is not None:
+            if example.labels is not None and position.label is not None:
                 example.labels.append(position.label)
+            elif labelled or example.labels is not position.label:  # else both are None
+                raise InputError(f"{source}, line {number}: {_about_label(position)}")
             if key is ALONE:
                 yield example
                 example = None
@@ -142,6 +143,13 @@ class Format(ABC):
             yield example
         if not found:
             raise InputError(f"{source}, line {number + 1}: the end, and no examples before it; {self._looks()}")
+
+    def ready(self, lines: Lines) -> bool:
+        """Whether the next example is already in memory, as far as one can know without reading it.
+
+        Where it is not, asking for it may have to wait for a pipe: write the predictions that there are before that.
+        """
+        return lines.paragraph_waiting if self.empty_line_ends else lines.waiting
 
     def text(self, example: Example, predicted: list[str]) -> str:
         """The example with predicted labels, in the format that it was read from, with line ends.

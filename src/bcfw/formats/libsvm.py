@@ -15,7 +15,7 @@ LARGEST = 2**31 - 1
 
 
 class Libsvm(Format):
-    """Format "libsvm": ``label index:value index:value ... # comment``; with ``qid:number`` after the label, sequences.
+    r"""Format "libsvm": ``label index:value ... # comment``; with ``qid:number`` after the label, sequences.
 
     Indices begin at 1 and increase. An entry of ``Example.x`` is a pair of lists, the indices and the values of the
     features that are given. Labels are numbers (several with commas between them), and stay as they are written:
@@ -35,7 +35,7 @@ class Libsvm(Format):
     >>> first.x, first.labels, second.x, libsvm.sequences
     ([([1, 7], [0.5, 2.0])], ['+1'], [([], [])], False)
     >>> libsvm.text(second, ["+1"])
-    '+1 # nothing here\\n'
+    '+1 # nothing here\n'
     """
 
     name = "libsvm"
@@ -56,7 +56,7 @@ class Libsvm(Format):
         if ":" not in tokens[0]:
             label = tokens.pop(0)
             for number in label.split(","):
-                finite(number, f"the label {label!r}" if label != number else "the label")
+                finite(number, f"a part of the label {label!r}" if label != number else "the label")
         key = ALONE
         if tokens and tokens[0].startswith("qid:"):
             key = _whole(tokens.pop(0)[4:], "the qid")

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import IO
 
 from bcfw.errors import InputError
+from bcfw.files import PathLike
 
 #: Most bytes that are read, or decompressed, at a time.
 PIECE = 1 << 18
@@ -26,11 +27,12 @@ GZIP = b"\x1f"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 #: What no text has: control characters other than tabs and line ends. A carriage return only comes before a newline.
-CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
+CONTROLS = bytes({*range(32), 127} - set(b"\t\n\r"))
+CONTROL = re.compile(rb"[%s]|\r(?!\n)" % re.escape(CONTROLS))
 
 
 class Lines:
-    """Iterator over the lines of a binary file, without their ends ("\\n" or "\\r\\n"); a context manager.
+    r"""Iterator over the lines of a binary file, without their ends ("\n" or "\r\n"); a context manager.
 
     Bytes are read as they come, so that the lines that a pipe has written are there before it writes the next.
 
@@ -49,6 +51,8 @@ class Lines:
     waiting : bool
         Whether the next line is already in memory: asking for it reads nothing. While it is False the next line may
         be long in coming, so that a program in a pipe should write what it has.
+    paragraph_waiting : bool
+        Whether the lines in memory have an empty line after one that is not empty: the end of a sentence.
 
     Raises
     ------
@@ -62,12 +66,17 @@ class Lines:
         self.longest = longest
         self._file = file
         self._number = 0
-        self._left = 0
+        self._left = 0  # lines in memory that have not been asked for yet
+        self._left_at_end = 0  # how many of them will be left at the last end of a paragraph
         self._lines = self._read()
 
     @property
     def waiting(self) -> bool:
         return self._left > 0
+
+    @property
+    def paragraph_waiting(self) -> bool:
+        return self._left > self._left_at_end
 
     def __iter__(self) -> Iterator[str]:
         return self._lines
@@ -86,11 +95,11 @@ class Lines:
 
     def _read(self) -> Iterator[str]:
         for block in self._blocks():
-            good = block[: self._first_bad(block)]
-            good = good[: good.rfind(b"\n") + 1] if len(good) < len(block) else good
+            good = block[: block.rfind(b"\n", 0, self._end_of_text(block)) + 1]
             lines = good.decode("utf-8").replace("\r\n", "\n").split("\n")
             lines.pop()  # what comes after the last line end: nothing
             self._left = len(lines)
+            self._left_at_end = len(lines) - 1 - _last_end(lines)
             for line in lines:
                 self._left -= 1
                 yield line
@@ -98,14 +107,16 @@ class Lines:
             if len(good) < len(block):
                 raise self._error(self._fault(block[len(good) :].partition(b"\n")[0]))
 
-    def _first_bad(self, block: bytes) -> int:
+    def _end_of_text(self, block: bytes) -> int:
         """Where the first byte is that no text has, or the first line that is too long; else the block's length."""
         end = len(block)
         if end > self.longest:
             too_long = re.search(rb"[^\n]{%d}" % (self.longest + 1), block)
             end = too_long.start() if too_long else end
-        control = CONTROL.search(block, 0, end)
-        end = control.start() if control else end
+        # The search is slow, so that it is only made for blocks that have something to find.
+        if len(block.translate(None, CONTROLS)) < len(block) or block.count(b"\r") > block.count(b"\r\n"):
+            control = CONTROL.search(block, 0, end)
+            end = control.start() if control else end
         try:
             block[:end].decode("utf-8")
         except UnicodeDecodeError as error:
@@ -164,11 +175,11 @@ class Lines:
         member = zlib.decompressobj(wbits=31)
         try:
             for piece in _chain(first, raw):
-                while piece:
+                while piece := piece.lstrip(b"\0") if member.eof else piece:  # zeros may stand between members
                     if member.eof:
                         member = zlib.decompressobj(wbits=31)
                     yield member.decompress(piece, PIECE)
-                    piece = member.unconsumed_tail or member.unused_data.lstrip(b"\0")
+                    piece = member.unconsumed_tail or member.unused_data
         except zlib.error as error:
             raise self._error(f"damaged gzip data ({error}); get the file again") from error
         if not member.eof:
@@ -178,12 +189,12 @@ class Lines:
         return InputError(f"{self.source}, line {self._number + 1}: {fault}")
 
 
-def open_lines(path: str, longest: int = LONGEST) -> Lines:
+def open_lines(path: PathLike, longest: int = LONGEST) -> Lines:
     """The lines of a text file.
 
     Parameters
     ----------
-    path : str
+    path : path
         The file; "-" is standard input. Files that were compressed by gzip are known by their first byte.
     longest : int
         Most bytes of one line.
@@ -213,6 +224,11 @@ def open_lines(path: str, longest: int = LONGEST) -> Lines:
     except (OSError, ValueError) as error:  # a ValueError for a null character in the name
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"cannot read {path}: {reason}; give the path of a file, or - for standard input") from error
+
+
+def _last_end(lines: list[str]) -> int:
+    """Index of the last empty line after one that is not empty, -1 without one."""
+    return next((k for k in range(len(lines) - 1, 0, -1) if lines[k - 1] and not lines[k]), -1)
 
 
 def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

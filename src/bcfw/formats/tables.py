@@ -16,6 +16,8 @@ DELIMITERS = ("\t", ";", ",")
 #: Names of label columns, in any case of letters.
 LABELS = ("label", "class", "target")
 
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+
 QUOTED = re.compile('"[^"]*"')
 
 
@@ -25,8 +27,8 @@ class Table(Format):
     The first line is a header if none of its cells is a number. An entry of ``Example.x`` is the list of a row's cells
     without label and sequence: a float for a number; for a text the string "column=text", where columns without a
     header are called "1", "2", .... Which columns hold texts, the first row says. Files without labels have one
-    column less, or nothing in the label's. A cell may stand in double quotes, but not on several lines. Predictions come
-    in one more column, "predicted".
+    column less, or nothing in the label's. A cell may stand in double quotes, but not on several lines. Predictions
+    come in one more column, "predicted".
 
     Parameters
     ----------
@@ -65,6 +67,23 @@ class Table(Format):
     def sequences(self) -> bool:
         return self.settings["sequence"] is not None
 
+    def attributes(self, cells: list[float | str]) -> list[tuple[str, float]]:
+        """An entry of ``Example.x`` as pairs of an attribute and its weight.
+
+        A number is the weight of the attribute that has the column's name; texts have the weight 1.
+
+        Examples
+        --------
+        >>> from bcfw.formats import Table
+        >>> table = Table()
+        >>> (row,) = table.examples(["width,colour,class", "3,red,a"], "demo")
+        >>> table.attributes(row.x[0])
+        [('width', 3.0), ('colour=red', 1.0)]
+        """
+        others = (self.settings["label"], self.settings["sequence"])
+        names = [name for place, name in enumerate(self.settings["columns"]) if place not in others]
+        return [(cell, 1.0) if isinstance(cell, str) else (name, cell) for name, cell in zip(names, cells, strict=True)]
+
     def _reader(self) -> Callable[[str], Position | None]:
         begun = False
         without_label = False
@@ -93,7 +112,9 @@ class Table(Format):
         try:
             (cells,) = csv.reader([line], delimiter=delimiter, strict=True, skipinitialspace=True)
         except csv.Error as error:
-            raise InputError(f"{error} ({line[:40]!r}); quotes end on their line, two of them are one inside") from error
+            raise InputError(
+                f"{error} ({line[:40]!r}); quotes end on their line, two of them are one inside"
+            ) from error
         return [cell.strip() for cell in cells]
 
     def _begin(self, cells: list[str]) -> bool:
@@ -105,8 +126,10 @@ class Table(Format):
         without = names[:label] + names[label + 1 :]
         if settings["header"]:
             if cells not in (names, without):
-                raise InputError(f"the header is {_short(cells)}, but that of the training data {_short(names)}; give "
-                                 "these columns, with or without the label's")
+                raise InputError(
+                    f"the header is {_short(cells)}, but that of the training data {_short(names)}; give "
+                    "these columns, with or without the label's"
+                )
             return cells != names
         return len(cells) == len(without)
 
@@ -136,19 +159,16 @@ class Table(Format):
         if len(cells) != len(names):
             found, expected = len(cells) - without_label, len(names) - without_label
             raise InputError(f"{found} cells, but {expected} columns; every row needs a cell for each column")
+        others = (settings["label"], settings["sequence"])
         if settings["texts"] is None:
-            settings["texts"] = [not _is_number(cell) for cell in cells]
-        label, key = cells[settings["label"]], ALONE
-        others = {settings["label"]}
-        if self.sequences:
-            key = cells[settings["sequence"]]
-            others.add(settings["sequence"])
+            settings["texts"] = [place in others or not _is_number(cell) for place, cell in enumerate(cells)]
+        key = cells[settings["sequence"]] if self.sequences else ALONE
         x = [
             _value(cell, name, text)
             for place, (cell, name, text) in enumerate(zip(cells, names, settings["texts"], strict=True))
             if place not in others
         ]
-        return Position(key, label or None, x)
+        return Position(key, cells[settings["label"]] or None, x)
 
     def _answered(self, line: str, label: str) -> str:
         delimiter = self.settings["delimiter"]
@@ -170,6 +190,8 @@ def _value(cell: str, name: str, text: bool) -> float | str:
 
 
 def _is_number(cell: str) -> bool:
+    if DECIMAL_COMMA.fullmatch(cell):
+        raise InputError(f"the cell {cell!r} has a decimal comma; write numbers with a point")
     try:
         float(cell)
     except ValueError:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from bcfw.errors import InputError
+from bcfw.files import PathLike
 from bcfw.formats.attribute_sets import check_columns
+from bcfw.formats.lines import open_lines
 
 #: A cell: row relative to the token, and column.
 CELL = re.compile(r"%x\[(-?\d{1,3}),(\d{1,3})\]")
 
 
 class Templates:
-    """Function of a sentence, as :class:`bcfw.formats.AttributeSet`, from the text of a template file.
+    r"""Function of a sentence, as :class:`bcfw.formats.AttributeSet`, from the text of a template file.
 
     A line such as ``U05:%x[-1,0]/%x[0,0]`` gives one attribute per position: each ``%x[row,column]`` is replaced by
     the cell in that column (from 0) of the token so many rows away. Before the sentence, cells are ``_B-1``, ``_B-2``,
@@ -49,7 +51,7 @@ class Templates:
     Examples
     --------
     >>> from bcfw.formats import Templates
-    >>> templates = Templates("# words\\nU00:%x[0,0]\\nU01:%x[-1,1]/%x[0,1]\\nB")
+    >>> templates = Templates("# words\nU00:%x[0,0]\nU01:%x[-1,1]/%x[0,1]\nB")
     >>> templates([("He", "PRP"), ("ran", "VBD")])
     [['U00:He', 'U01:_B-1/PRP'], ['U00:ran', 'U01:PRP/VBD']]
     """
@@ -61,17 +63,23 @@ class Templates:
     def __init__(self, text: str, source: str = "template") -> None:
         self.text = text
         self.source = source
-        self._patterns: list[tuple[str, list[tuple[int, int]]]] = []
+        self._templates: list[tuple[str, list[tuple[int, int, str]]]] = []
         for number, line in enumerate(text.split("\n"), start=1):
             try:
                 self._read(line.strip())
             except InputError as error:
                 raise InputError(f"{source}, line {number}: {error}") from error
-        if not self._patterns:
+        if not self._templates:
             raise InputError(f"{source} has no templates; write lines such as U00:%x[0,0]")
-        cells = [cell for _, cells in self._patterns for cell in cells]
-        self.n_columns = 1 + max((column for _, column in cells), default=0)
-        self._reach = max((abs(row) for row, _ in cells), default=0)
+        cells = [cell for _, cells in self._templates for cell in cells]
+        self.n_columns = 1 + max((column for _, column, _ in cells), default=0)
+        self._reach = max((abs(row) for row, _, _ in cells), default=0)
+
+    @classmethod
+    def from_file(cls, path: PathLike) -> Templates:
+        """The templates of a text file."""
+        with open_lines(path) as lines:
+            return cls("\n".join(lines), lines.source)
 
     def __call__(self, sentence: Sequence[Sequence[str]]) -> list[list[str]]:
         """The attributes of each position of a sentence, given by the tuples of its tokens' columns."""
@@ -80,27 +88,31 @@ class Templates:
         before = [f"_B-{row}" for row in range(self._reach, 0, -1)]
         after = [f"_B+{row}" for row in range(1, self._reach + 1)]
         columns = [[*before, *(token[column] for token in sentence), *after] for column in range(self.n_columns)]
-        kinds: list[Iterable[str]] = []
-        for pattern, cells in self._patterns:
-            shifted = [columns[column][self._reach + row : self._reach + row + n] for row, column in cells]
-            kinds.append([pattern % row for row in zip(*shifted, strict=True)] if cells else [pattern % ()] * n)
+        kinds = []
+        for first, cells in self._templates:
+            pieces: list[list[str]] = [[first] * n]
+            for row, column, literal in cells:
+                pieces += columns[column][self._reach + row : self._reach + row + n], [literal] * n
+            kinds.append(map("".join, zip(*pieces, strict=True)))
         return [list(row) for row in zip(*kinds, strict=True)]
 
     def _read(self, line: str) -> None:
-        """Take one line: its text with %s in the place of cells, and the cells."""
+        """Take one line: its text before the first cell, and each cell with the text after it."""
         if not line or line.startswith("#"):
             return
-        cells = [(int(row), int(column)) for row, column in CELL.findall(line)]
-        pieces = CELL.split(line)[::3]  # between them come the two numbers of a cell
+        first, *rest = CELL.split(line)
+        cells = [
+            (int(row), int(column), literal)
+            for row, column, literal in zip(rest[::3], rest[1::3], rest[2::3], strict=True)
+        ]
         if line[0] not in "UB":
             raise InputError(f"{line!r} begins neither with U nor with B nor with #")
-        if any("%x" in piece for piece in pieces):
+        if "%" in CELL.sub("", line):
             raise InputError(f"{line!r} has a cell that is not of the form %x[row,column]")
         if line[0] == "B":
             if cells:
                 raise InputError(f"{line!r}: transitions do not depend on the sentence; write B, and U for the cells")
             return
-        template = "%s".join(piece.replace("%", "%%") for piece in pieces), cells
-        if template in self._patterns:
+        if (first, cells) in self._templates:
             raise InputError(f"{line!r} stands there twice; give each template once")
-        self._patterns.append(template)
+        self._templates.append((first, cells))

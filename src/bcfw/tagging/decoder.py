@@ -47,11 +47,15 @@ class ChainDecoder:
         starts = np.searchsorted(places, np.arange(n_features + 1, dtype=np.int64) * K)
         return cls(starts, (places % K).astype(np.int32), np.ascontiguousarray(values), *ends)
 
-    def decode(self, given: Encoded) -> np.ndarray:
-        """(N,) best labels of all positions; attributes without a column count for nothing."""
+    def decode(self, given: Encoded, compiled: bool = True) -> np.ndarray:
+        """(N,) best labels of all positions; attributes without a column count for nothing.
+
+        Interpreted code answers the same, slowly, but without loading the compiler.
+        """
         K, longest = len(self.first), int(np.max(np.diff(given.offsets), initial=1))
         found = np.zeros(given.offsets[-1], np.int32)
         weights = self.starts, self.labels, self.weights, self.first, self.last, self.transitions.ravel()
+        run = entry(decode_sparse) if compiled else decode_sparse
         scratch = np.zeros((longest, K)), np.zeros((longest, K)), np.zeros(longest, np.int32)
-        entry(decode_sparse)(*given, *weights, *scratch, found)
+        run(*given, *weights, *scratch, found)
         return found

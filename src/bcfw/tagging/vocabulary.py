@@ -10,10 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bcfw.kernels import entry
+from bcfw.kernels.hashing import FREE, fill_table, find_columns, hash_texts
 from bcfw.tagging.attributes import Attributes
 
 #: The column of a name that training has not met.
-UNKNOWN = -1
+UNKNOWN = FREE
+
+#: Stands between names where many are one text.
+SEPARATOR = "\n"
 
 
 class Vocabulary:
@@ -54,6 +59,45 @@ class Vocabulary:
 
     def __setstate__(self, names: list[str]) -> None:
         self.__init__(names)  # type: ignore[misc]
+
+
+class FastVocabulary:
+    """A fixed vocabulary in compiled code: names are found by a 64-bit hash of their bytes.
+
+    Names that training has not met are taken for others with a probability of about ``len(self) / 2^64`` each. Looking
+    up is several times as fast as by a dict, but the compiler must be loaded.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        hashes = self._hashes(vocabulary.names)
+        size = 1 << (2 * len(vocabulary) + 1).bit_length()
+        self._keys, self._columns = np.zeros(size, np.uint64), np.full(size, UNKNOWN, np.int32)
+        distinct = hashes is not None and entry(fill_table)(hashes, self._keys, self._columns)
+        self._usable = bool(distinct)
+
+    def columns(self, names: list[str]) -> np.ndarray:
+        """As of :class:`Vocabulary`."""
+        hashes = self._hashes(names) if self._usable else None
+        if hashes is None:
+            return self._vocabulary.columns(names)
+        found = np.empty(len(names), np.int32)
+        entry(find_columns)(hashes, self._keys, self._columns, found)
+        return found
+
+    @staticmethod
+    def _hashes(names: list[str]) -> np.ndarray | None:
+        """(len(names),) hashes; None where a name has a character that separates names here."""
+        text = SEPARATOR.join(names).encode("utf-8", "surrogatepass")
+        if not names or text.count(SEPARATOR.encode()) != len(names) - 1:
+            return None
+        hashes = np.empty(len(names), np.uint64)
+        entry(hash_texts)(np.frombuffer(text, np.uint8), ord(SEPARATOR), hashes)
+        return hashes
 
 
 class HashedColumns:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -17,7 +19,7 @@ from bcfw.formats import Example
 from bcfw.inputs.spans import LETTERS, in_scheme, is_span_label, penalties
 from bcfw.tagging.attributes import read
 from bcfw.tagging.decoder import ChainDecoder
-from bcfw.tagging.vocabulary import Encoded, HashedColumns, Vocabulary, encode
+from bcfw.tagging.vocabulary import Encoded, FastVocabulary, HashedColumns, Vocabulary, encode
 from bcfw.text.source import TextSource
 
 #: The kind of model files that hold a tagger.
@@ -25,6 +27,27 @@ KIND = "tagger"
 
 #: What a tagger's labels are made for: sequences, or single examples.
 MODELS = ("chain", "multiclass")
+
+
+#: As long as a tagger has seen no more positions than these, interpreted code is faster than loading the compiler is.
+FEW_POSITIONS = 200
+
+
+class Compiled:
+    """Says when compiled code pays, and has the vocabulary in that form."""
+
+    def __init__(self, vocabulary: Vocabulary | HashedColumns) -> None:
+        self._given = vocabulary
+        self._positions = 0
+
+    def pays(self, positions: int) -> bool:
+        """Whether it does for so many more positions: not for the first few of a new process."""
+        self._positions += positions
+        return "numba" in sys.modules or self._positions > FEW_POSITIONS
+
+    @functools.cached_property
+    def vocabulary(self) -> FastVocabulary | HashedColumns:
+        return FastVocabulary(self._given) if isinstance(self._given, Vocabulary) else self._given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +80,8 @@ class Tagger:
     places: np.ndarray
     values: np.ndarray
     certificate: dict[str, Any] = field(default_factory=dict)
+    _decoder: ChainDecoder = field(init=False)
+    _compiled: Compiled = field(init=False)
 
     def __post_init__(self) -> None:
         K, F = len(self.labels), len(self.vocabulary)
@@ -69,14 +94,18 @@ class Tagger:
             steps = tuple(one + more for one, more in zip(steps, penalties(self.labels, self.encoding), strict=True))
         decoder = ChainDecoder.of_entries(self.places[:unary], self.values[:unary], F, steps)
         object.__setattr__(self, "_decoder", decoder)
+        object.__setattr__(self, "_compiled", Compiled(self.vocabulary))
 
     def tag(self, sequences: Iterable[Any]) -> list[list[str]]:
         """The labels of every position of sequences, whose positions have attributes by name."""
-        return self.tag_encoded(encode([read(list(sequences), 0, "Tagger")], self.vocabulary.columns))
+        given = read(list(sequences), 0, "Tagger")
+        compiled = self._compiled.pays(len(given.counts))
+        vocabulary = self._compiled.vocabulary if compiled else self.vocabulary
+        return self.tag_encoded(encode([given], vocabulary.columns), compiled)
 
-    def tag_encoded(self, given: Encoded) -> list[list[str]]:
+    def tag_encoded(self, given: Encoded, compiled: bool = True) -> list[list[str]]:
         """The same for attributes whose columns have been looked up."""
-        codes, labels = self._decoder.decode(given), self.labels  # type: ignore[attr-defined]
+        codes, labels = self._decoder.decode(given, compiled), self.labels
         if self.scheme is not None and self.scheme != self.encoding:
             labels, codes = in_scheme(labels, codes, given.offsets, self.scheme)
         names = [labels[code] for code in codes.tolist()]
