@@ -30,7 +30,6 @@ ESTIMATORS = {
 }
 
 __all__ = [
-    "ESTIMATORS",
     "AttributeVectorizer",
     "ChainSVM",
     "ChainSVMCV",

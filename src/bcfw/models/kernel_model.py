@@ -29,6 +29,7 @@ class KernelModel(IntegerLabelings, Model):
       fields ``y`` (flat labels) and ``y_off`` (offsets); or ``bind`` and ``pack``, which then read the data twice;
     - ``make_work`` and ``initial_mu``, the arrays that its kernels work on;
     - ``features`` and ``loss`` of single outputs, and ``output``, if users see something else than a list of arrays;
+    - ``_example_of_sizes``, the smallest data that bind it to given sizes: saved models are made anew by it;
     - ``label_limits``, the smallest and the largest label: saved states are checked by it;
     - ``in_part_space = True``, if averaged parts of one set of inputs are averages for any other of the same sizes:
       warm starts may then change the features;
