@@ -86,7 +86,7 @@ def offers_probabilities(estimator: Any) -> bool:
     if not estimator.probability:
         raise AttributeError(
             f"{type(estimator).__name__}: predict_proba needs probability=True, an option of MulticlassSVM, ChainSVM, "
-            "MultilabelSVM and TreeSVM"
+            "MultilabelSVM, TreeSVM and of those that choose their lam"
         )
     return True
 
