@@ -23,6 +23,7 @@ _HOMES = {
     "Sequences": "bcfw.inputs.sequences",
     "Model": "bcfw.models",
     "CompiledModel": "bcfw.models",
+    "JointKernelModel": "bcfw.models",
     "check_model": "bcfw.models",
     **dict.fromkeys(
         ("StructuralSVM", "MulticlassSVM", "MultilabelSVM", "ChainSVM", "GraphSVM", "MatchingSVM", "TreeSVM"),

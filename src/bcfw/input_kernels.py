@@ -17,6 +17,9 @@ from bcfw.options import Option, Positive
 #: Names of input kernels; a function of two (N, F) matrices that returns their (N, N') kernel values is one, too.
 INPUT_KERNELS = ("linear", "rbf", "poly", "precomputed")
 
+#: Names of all kernels: the last one is that of the model's own, between pairs of input and output.
+KERNELS = (*INPUT_KERNELS, "joint")
+
 #: About so many kernel values are computed at once where they are not kept.
 AT_ONCE = 2**22
 
@@ -28,17 +31,17 @@ ASYMMETRY = 1e-8
 
 
 class KernelChoice(Option):
-    """A name in :data:`INPUT_KERNELS`, or a function."""
+    """A name in :data:`KERNELS`, or a function."""
 
     def allowed(self) -> str:
-        return " or ".join(map(repr, INPUT_KERNELS)) + ", or a function of two matrices"
+        return " or ".join(map(repr, KERNELS)) + ", or a function of two matrices"
 
     def accepts(self, value: Any) -> bool:
-        return callable(value) or (isinstance(value, str) and value in INPUT_KERNELS)
+        return callable(value) or (isinstance(value, str) and value in KERNELS)
 
     def check(self, owner: str, name: str, value: Any) -> Any:
         if isinstance(value, str) and not self.accepts(value):
-            raise OptionError(f"{owner}: {name} {value!r} is unknown; {nearest(value, INPUT_KERNELS)}")
+            raise OptionError(f"{owner}: {name} {value!r} is unknown; {nearest(value, KERNELS)}")
         return super().check(owner, name, value)
 
 

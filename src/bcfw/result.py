@@ -10,6 +10,8 @@ import numpy as np
 
 from bcfw import model_file
 from bcfw.dual import Certificate, DualProblem, snapshots
+from bcfw.dual.joint import JointProblem
+from bcfw.dual.kernel_problem import KernelProblem
 from bcfw.dual.kernel_weights import KernelWeights
 from bcfw.files import PathLike
 from bcfw.inputs.examples import by_position
@@ -44,7 +46,7 @@ class Result:
     Attributes
     ----------
     w : (d,) array or None
-        The weights (the averaged ones when the solver averages); None with an input kernel.
+        The weights (the averaged ones when the solver averages); None with a kernel.
     primal, dual, gap : float
         ``P(w)``, ``D(alpha)`` and their difference, recomputed at the returned weights by a full oracle pass. If the
         oracle is a heuristic: the proven upper bound of ``P(w)`` where ``certified``, else what was found.
@@ -66,8 +68,8 @@ class Result:
         With averaging: the last iterate with its own certificate.
     snapshot : dict
         The dual state as plain arrays, which ``warm_start`` reads.
-    kernel_weights : KernelWeights or None
-        With an input kernel: support vectors and their coefficients.
+    kernel_weights : KernelWeights, JointWeights or None
+        With a kernel: support vectors and their coefficients.
     training_seconds, compile_seconds : float
         ``seconds`` without those spent compiling; and the time of all that was compiled in the call of ``train``, also
         before ``seconds`` begin, when the data are opened. Compiled code is kept on disk: the next process has it.
@@ -90,11 +92,14 @@ class Result:
     snapshot: dict[str, Any] = field(default_factory=dict)
     training_seconds: float = 0.0
     compile_seconds: float = 0.0
-    kernel_weights: KernelWeights | None = None
+    kernel_weights: Any = None
 
     @property
     def n_support(self) -> int | None:
-        """With an input kernel: how many training inputs are support vectors; None without one."""
+        """With an input kernel: how many training inputs are support vectors; None without a kernel.
+
+        With a joint kernel: how many pairs of a training input and an output.
+        """
         return None if self.kernel_weights is None else len(self.kernel_weights.support)
 
     def predict(self, X: Any) -> Any:
@@ -223,7 +228,9 @@ def partial_result(problem: DualProblem, run: SolverRun, solver: Solver) -> Resu
     if not run.rows:
         return None
     nan, passes = float("nan"), max(run.rows[-1]["passes"], run.calls / len(problem.blocks))
-    outcome = Outcome(run.point(), Certificate(nan, problem.dual_value(), nan, nan), passes)
+    outcome = Outcome(run.point(), Certificate(nan, run.problem.dual_value(), nan, nan), passes)
+    if isinstance(run.problem, KernelProblem | JointProblem):
+        outcome = outcome._replace(kernel_weights=run.problem.weights())
     result = make_result(outcome, problem, run, solver)
     result.certified, result.status = False, "interrupted"
     return result

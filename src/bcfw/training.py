@@ -117,13 +117,14 @@ def train(
     check_arguments(model, y, callbacks, seed)
     check_numbers(lam, tol, max_passes, max_seconds)
     path, every = read_checkpoint(checkpoint)
-    if path is not None and not chosen.saves:
-        raise OptionError(f"{type(chosen).__name__} has no state that can be saved; leave checkpoint out")
     everyone = (*callbacks, *progress_callbacks(verbose))
     compiled_before = compile_seconds()
     with announced(everyone) as ended, explained(model):
         problem = open_problem(model, X, y, float(lam), sample_weight, bounds, thread_count(n_jobs))
+        chosen = chosen.chosen_for(problem)
         require_match(chosen, problem)
+        if path is not None and not chosen.saves:
+            raise OptionError(f"{type(chosen).__name__} has no state that can be saved; leave checkpoint out")
         start = None if warm_start is None else read_warm_start(warm_start)
         if start is not None:
             snapshots.restore(problem, *start)

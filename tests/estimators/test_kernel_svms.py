@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
@@ -88,6 +89,56 @@ def test_chains_with_a_kernel():
     assert svm.dual_coef_.shape == (len(svm.classes_), len(svm.support_))
 
 
+def test_options_of_the_solver_are_reached():
+    """Batch steps, exact block solves and the memory of kernel rows, with the same optimum."""
+    values = []
+    for options in ({"step": "solve"}, {"step": "solve", "cache_mb": 0.1}, {"step": "fw"}, {"step": "batch"}):
+        svm = MulticlassSVM(C=1.0, tol=0.02, max_passes=5000, solver=KernelBCFW(gamma=2.0, **options)).fit(X, Y)
+        assert svm.result_.certified
+        values.append((svm.result_.dual, svm.result_.primal))
+        assert len(svm.support_) == svm.result_.n_support <= len(Y)
+    assert max(dual for dual, _ in values) <= min(primal for _, primal in values)
+
+
+def test_any_estimator_scores_its_outputs():
+    """``decision_function`` of StructuralSVM, whose solver forms no weights: as explicit features have it."""
+    models = ((bcfw.models.Multiclass(2), X, Y), (bcfw.models.Chain(), WORDS.X_train[:20], WORDS.y_train[:20]))
+    for model, inputs, outputs in models:
+        svm = bcfw.StructuralSVM(model, tol=0.1, max_passes=5000, solver=KernelBCFW(kernel="linear")).fit(
+            inputs, outputs
+        )
+        weights, rows = svm.result_.kernel_weights, np.vstack(inputs)
+        U = rows[weights.support].T @ weights.coefficients
+        w = np.concatenate([U.ravel(), weights.others])
+        features = [svm.result_.model.features(x, y) for x, y in zip(inputs, svm.predict(inputs), strict=True)]
+        np.testing.assert_allclose(svm.decision_function(inputs), np.array(features) @ w, atol=1e-10)
+        assert not hasattr(svm, "coef_")
+
+
+def test_probabilities_with_a_kernel():
+    svm = MulticlassSVM(C=10.0, kernel="rbf", probability=True).fit(X, NAMES)
+    P, scores = svm.predict_proba(X), svm.result_.kernel_weights.scores(X)
+    np.testing.assert_allclose(P, softmax(scores / svm.temperature_, axis=1), atol=1e-12)
+    np.testing.assert_array_equal(svm.classes_[P.argmax(axis=1)], svm.predict(X))
+    # |w - w*|^2 <= 2 gap/lam, with lam = 1/200: weights agree to 2e-4.
+    explicit = MulticlassSVM(C=1.0, tol=1e-10, probability=True).fit(X, Y)
+    by_kernel = MulticlassSVM(C=1.0, tol=1e-10, solver=KernelBCFW(kernel="linear"), probability=True).fit(X, Y)
+    assert by_kernel.temperature_ == pytest.approx(explicit.temperature_, rel=1e-3)
+    np.testing.assert_allclose(by_kernel.predict_proba(X), explicit.predict_proba(X), atol=1e-3)
+
+
+def test_sequences_have_probabilities_with_a_kernel():
+    svm = ChainSVM(tol=0.1, kernel="rbf", probability=True, probability_folds=2).fit(WORDS.X_train, WORDS.y_train)
+    tables, weights = svm.predict_proba(WORDS.X_test), svm.result_.kernel_weights
+    np.testing.assert_allclose(np.vstack(tables).sum(axis=1), 1.0, atol=1e-12)
+    model, scores = bcfw.models.Chain(len(svm.classes_)), [weights.scores([x]) for x in WORDS.X_test]
+    model = model.bind(scores, [np.zeros(len(x), int) for x in scores])  # scores as features, each of its own label
+    w = np.concatenate([np.eye(len(svm.classes_)).ravel(), weights.others])
+    named = model.probabilities(w, scores, temperature=svm.temperature_)
+    for one, table in zip(named, tables, strict=True):
+        np.testing.assert_allclose(one.positions, table, atol=1e-10)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -98,7 +149,9 @@ def test_chains_with_a_kernel():
         ({"kernel": "rbf", "solver": BCFW()}, r"solver BCFW\(\) needs explicit features"),
         ({"kernel": "rbf", "solver": KernelBCFW()}, "kernel is given twice"),
         ({"kernel": "rbf", "warm_start": True}, "warm_start=True does not go with a kernel"),
-        ({"kernel": "rbf", "probability": True}, "probability=True does not go with a kernel"),
+        ({"kernel": "precomputed", "probability": True}, "does not go with kernel='precomputed'"),
+        ({"kernel": "joint"}, "kernel='joint' is for a model of your own"),
+        ({"solver": KernelBCFW(kernel="joint")}, "kernel='joint' is for a model of your own"),
         ({"kernel": "rfb"}, "kernel 'rfb' is unknown"),
         ({"kernel": "rbf", "gamma": 0.0}, "gamma must be a number > 0"),
         ({"kernel": "poly", "degree": 0}, "degree must be a whole number >= 1"),

@@ -16,7 +16,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bcfw
 from bcfw.errors import ConvergenceWarning, InputError, OptionError
-from bcfw.estimators import ChainSVM, MulticlassSVM, MulticlassSVMCV, MultilabelSVM, TreeSVM
+from bcfw.estimators import (
+    ChainSVM,
+    ChainSVMCV,
+    MulticlassSVM,
+    MulticlassSVMCV,
+    MultilabelSVM,
+    MultilabelSVMCV,
+    TreeSVM,
+)
 from bcfw.estimators.probability import FLAT, HeldOut, fit_temperature
 from bcfw.models.probabilities import LogLikelihood
 from small_data import WORDS
@@ -85,6 +93,30 @@ def test_labels_that_are_on(points):
     coupled = MultilabelSVM(tree="auto", probability=True).fit(X, sp.csr_matrix(Y))
     assert coupled.predict_proba(X).shape == Y.shape
     assert bcfw.metrics.calibration_error(Y[:, 0], coupled.predict_proba(X)[:, [0]], [1]) < 0.6
+
+
+def test_estimators_that_choose_lam(points, sequences):
+    """The temperature is that of the estimator with the chosen lam."""
+    X, y = points
+    Y = np.column_stack([y == WORDS[0], y == WORDS[1]]).astype(int)
+    for chooses, single, data in (
+        (MulticlassSVMCV, MulticlassSVM, points),
+        (MultilabelSVMCV, MultilabelSVM, (X, Y)),
+        (ChainSVMCV, ChainSVM, sequences),
+    ):
+        svm = chooses(cv=2, lam_min=0.01, probability=True, probability_folds=3).fit(*data)
+        same = single(lam=svm.lam_, max_passes=10_000, probability=True, probability_folds=3).fit(*data)
+        assert svm.temperature_ == pytest.approx(same.temperature_, rel=1e-9)
+        for one, other in zip(svm.predict_proba(data[0]), same.predict_proba(data[0]), strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-9)
+        plain = clone(svm).set_params(probability=False).fit(*data)
+        assert plain.lam_ == svm.lam_
+        assert not hasattr(plain, "predict_proba")
+    chosen = MulticlassSVMCV(cv=2, lam_min=0.01, probability=True, refit=False).fit(X, y)
+    with pytest.raises(NotFittedError):
+        chosen.predict_proba(X)
+    with pytest.raises(OptionError, match="scoring='neg_log_loss' needs probabilities"):
+        MulticlassSVMCV(cv=2, scoring="neg_log_loss", probability=True).fit(X, y)
 
 
 def likelihoods(rng, n=40, K=3, noise=1.0):

@@ -129,7 +129,7 @@ def test_the_state_is_that_of_its_block_averages(case):
     np.testing.assert_allclose(problem.v_from_blocks(), problem.beta, rtol=0, atol=1e-12)
     gram = factored(case, KERNELS["rbf"])[1]
     scores = gram @ problem.beta[: N * K].reshape(N, K)
-    np.testing.assert_allclose(problem.state.w[: N * K].reshape(N, K), scores, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(problem.state.w[: N * K].reshape(K, N).T, scores, rtol=0, atol=1e-11)
     np.testing.assert_array_equal(problem.state.w[N * K :], problem.beta[N * K :])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bcfw.dual.problem import DualProblem
 from bcfw.passes.batch import batch_oracle_pass, batch_step_pass
-from bcfw.records import STEPS
+from bcfw.records import STEPS, in_order
 
 
 class Corners(NamedTuple):
@@ -28,7 +28,8 @@ class Corners(NamedTuple):
 def find_corners(problem: DualProblem, labelings: Any) -> Corners:
     """Ask the oracle about all blocks at the current w; ``labelings`` has room for one per block."""
     n, blocks = problem.n_blocks, problem.blocks
-    found = Corners(np.zeros((2, n)), np.zeros(n), np.zeros(n, np.bool_), np.zeros(problem.form.dim), labelings)
+    problem.expect(in_order(blocks))
+    found = Corners(np.zeros((2, n)), np.zeros(n), np.zeros(n, np.bool_), np.zeros_like(problem.v), labelings)
     problem.sweep(batch_oracle_pass, len(blocks), blocks, problem.lam, *found)
     problem.oracle_calls += len(blocks)
     return found

@@ -4,8 +4,8 @@ With features f(x) of the input kernel, the weights of the inputs are ``U = sum_
 
     beta_p = c_j/lam (z(y_j) - mu_j)(p)        for an input p of example j
 
-so that ``|U|^2 = sum_{p, s} k(x_p, x_s) beta_p'beta_s``. ``state.w`` holds the scores ``K beta`` (N, K) of all inputs,
-and behind them the other weights, which have finitely many features and are kept as they are
+so that ``|U|^2 = sum_{p, s} k(x_p, x_s) beta_p'beta_s``. ``state.w`` holds the scores ``K beta`` of all inputs, label
+by label (K, N), and behind them the other weights, which have finitely many features and are kept as they are
 (:mod:`bcfw.models.kernels.input_kernel`). Passes, certificates and block averages are those of any problem.
 """
 
@@ -108,10 +108,16 @@ class KernelProblem(DualProblem):
         self.state.w[:] = self.scores_of(self.beta)
 
     def scores_of(self, beta: np.ndarray) -> np.ndarray:
-        """(dim,) scores of all inputs, and the other weights, of any coefficients."""
+        """(dim,) scores (K, N) of all inputs, and the other weights, of any coefficients."""
         N, K = self.shape
         scores = self.rows.times(beta[: N * K].reshape(N, K))
-        return np.append(scores.ravel(), beta[N * K :])
+        return np.append(scores.T.ravel(), beta[N * K :])
+
+    def product(self, beta: np.ndarray, scores: np.ndarray) -> float:
+        """``<beta, K beta'> + <others, others'>`` of coefficients, and the scores of any others."""
+        N, K = self.shape
+        inputs = np.vdot(beta[: N * K].reshape(N, K), scores[: N * K].reshape(K, N).T)
+        return float(inputs + beta[N * K :] @ scores[N * K :])
 
     def regulariser(self, w: np.ndarray) -> float:
         """``lam/2 (<beta, K beta> + |others|^2)``; w must be the current scores.
@@ -119,14 +125,14 @@ class KernelProblem(DualProblem):
         Between certificates of exact block solves it is an estimate: not all scores are up to date.
         """
         assert w is self.state.w
-        return 0.5 * self.lam * float(self.beta @ w)
+        return 0.5 * self.lam * self.product(self.beta, w)
 
     def dual_value(self) -> float:
         return self.ell - self.regulariser(self.state.w)
 
     def best_step(self, v: np.ndarray, direction: np.ndarray, slope: float) -> float:
         """Maximiser over [0, 1] of the dual along a direction of the coefficients."""
-        return exact_step(slope, self.lam * float(direction @ self.scores_of(direction)), 1.0)
+        return exact_step(slope, self.lam * self.product(direction, self.scores_of(direction)), 1.0)
 
     def hinges(self) -> np.ndarray:
         """As of any problem, with scores that are computed anew from the coefficients."""

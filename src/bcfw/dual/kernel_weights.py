@@ -12,6 +12,7 @@ from bcfw.input_kernels import INPUT_KERNELS, InputKernel, product
 from bcfw.inputs.examples import by_position
 from bcfw.inputs.rows import matrix_of
 from bcfw.models.input_kernel import KernelInputs
+from bcfw.models.probabilities import LogLikelihood
 from bcfw.options import Choice, Count, NonNegative, Positive
 from bcfw.saved_arrays import LARGEST, SavedArrays
 from bcfw.saved_values import decode, encode
@@ -66,10 +67,27 @@ class KernelWeights:
 
     def predict(self, X: Any) -> Any:
         """The best output of every input."""
-        data = self.model.pack(by_position(X))
-        model, units = self.model.on_unit_rows(data)
-        w = np.append(self._scores(data).ravel(), self.others)
+        model, units, w = self.on_units(self.model.pack(by_position(X)))
         return model.output(units, model.decoded(w, units, 0.0))
+
+    def probabilities(self, X: Any, temperature: float = 1.0) -> Any:
+        """What the model's own method ``probabilities`` returns, by the scores of new inputs."""
+        model, units, w = self.on_units(self.model.pack(by_position(X)))
+        return model.packed_probabilities(w, units, temperature)
+
+    def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
+        """The log-likelihood of outputs y of new inputs, as a function of the temperature."""
+        model, units, w = self.on_units(self.model.pack(by_position(X), by_position(y)))
+        return LogLikelihood(model, w, units)
+
+    def output_scores(self, X: Any, outputs: Any) -> np.ndarray:
+        """(n,) scores ``<w, phi(x, y)>`` of an output of every input."""
+        return self.log_likelihood(X, outputs).scores()
+
+    def on_units(self, data: Any) -> tuple[Any, Any, np.ndarray]:
+        """The model and the record with a unit vector for every input, and the weights that give them their scores."""
+        model, units = self.model.on_unit_rows(data)
+        return model, units, np.append(self._scores(data).ravel(), self.others)
 
     def _scores(self, data: Any) -> np.ndarray:
         return product(self.kernel, matrix_of(data), self.inputs, self.coefficients)

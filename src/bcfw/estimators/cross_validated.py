@@ -125,12 +125,15 @@ class ChainSVMCV(PathSearch, ChainSVM):
         scikit-learn scorer, or of a callable ``(estimator, X, y)``.
     cost, class_weight, end_bias, normalize, fit_intercept, intercept_scaling, unseen
         See :class:`bcfw.ChainSVM`. Within the folds, labels that were not trained on are wrong predictions.
+    probability, probability_folds
+        See :class:`bcfw.MulticlassSVM`. The temperature is fitted once lam is chosen, by more trainings with ``lam_``.
 
     Attributes
     ----------
     lam_, path_, validation_, scores_
         See :class:`bcfw.StructuralSVMCV`.
-    classes_, coef_, intercept_, transitions_, first_, last_, duality_gap_, n_iter_, result_, n_features_in_
+    classes_, coef_, intercept_, transitions_, first_, last_, duality_gap_, n_iter_, result_, temperature_,\
+ n_features_in_
         As of :class:`bcfw.ChainSVM`, after the training with ``lam_``.
 
     Examples
@@ -170,6 +173,8 @@ class ChainSVMCV(PathSearch, ChainSVM):
         n_jobs: int | None = 1,
         verbose: int = 0,
         callbacks: Sequence[Callback] = (),
+        probability: bool = False,
+        probability_folds: int = 5,
     ) -> None:
         self._keep(locals())
 
@@ -189,12 +194,15 @@ class MulticlassSVMCV(PathSearch, MulticlassSVM):
         of a callable ``(estimator, X, y)``.
     cost, class_weight, fit_intercept, intercept_scaling, unseen
         See :class:`bcfw.MulticlassSVM`. Within the folds, labels that were not trained on are wrong predictions.
+    probability, probability_folds
+        See :class:`bcfw.MulticlassSVM`. The temperature is fitted once lam is chosen, by more trainings with ``lam_``.
 
     Attributes
     ----------
     lam_, path_, validation_, scores_
         See :class:`bcfw.StructuralSVMCV`.
-    classes_, coef_, intercept_, duality_gap_, n_iter_, result_, n_features_in_
+    classes_, coef_, intercept_, duality_gap_, n_iter_, result_, temperature_,\
+ n_features_in_
         As of :class:`bcfw.MulticlassSVM`, after the training with ``lam_``.
 
     Examples
@@ -233,6 +241,8 @@ class MulticlassSVMCV(PathSearch, MulticlassSVM):
         n_jobs: int | None = 1,
         verbose: int = 0,
         callbacks: Sequence[Callback] = (),
+        probability: bool = False,
+        probability_folds: int = 5,
     ) -> None:
         self._keep(locals())
 
@@ -258,12 +268,15 @@ class MultilabelSVMCV(PathSearch, MultilabelSVM):
         score of a scikit-learn scorer, or of a callable ``(estimator, X, y)``.
     tree, normalize, fit_intercept, intercept_scaling
         See :class:`bcfw.MultilabelSVM`. ``tree="auto"`` finds a tree for every fold.
+    probability, probability_folds
+        See :class:`bcfw.MulticlassSVM`. The temperature is fitted once lam is chosen, by more trainings with ``lam_``.
 
     Attributes
     ----------
     lam_, path_, validation_, scores_
         See :class:`bcfw.StructuralSVMCV`.
-    classes_, coef_, intercept_, edges_, edge_coef_, duality_gap_, n_iter_, result_, n_features_in_
+    classes_, coef_, intercept_, edges_, edge_coef_, duality_gap_, n_iter_, result_, temperature_,\
+ n_features_in_
         As of :class:`bcfw.MultilabelSVM`, after the training with ``lam_``.
 
     Examples
@@ -302,6 +315,8 @@ class MultilabelSVMCV(PathSearch, MultilabelSVM):
         n_jobs: int | None = 1,
         verbose: int = 0,
         callbacks: Sequence[Callback] = (),
+        probability: bool = False,
+        probability_folds: int = 5,
     ) -> None:
         self._keep(locals())
 

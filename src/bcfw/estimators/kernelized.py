@@ -35,17 +35,24 @@ class KernelSVM(LabelSVM):
         self._constant = None  # no feature of x, but one beside those of the kernel
         if self.warm_start:
             raise OptionError(f"{self._name}: warm_start=True does not go with a kernel; leave one of them out")
-        if getattr(self, "probability", False):
-            raise OptionError(f"{self._name}: probability=True does not go with a kernel; leave one of them out")
+        if self._kernel_solver.kernel == "precomputed" and getattr(self, "probability", False):
+            raise OptionError(
+                f"{self._name}: probability=True does not go with kernel='precomputed', whose values belong to all "
+                "examples and not to folds of them; give a function as kernel"
+            )
 
     def _find_kernel_solver(self, bias: float) -> KernelBCFW | None:
         """The solver by kernel values; None where features are explicit."""
         explicit = self.kernel is None or (isinstance(self.kernel, str) and self.kernel == "linear")
+        if "joint" in (self.kernel, getattr(self.solver, "kernel", None)):
+            raise OptionError(
+                f"{self._name}: kernel='joint' is for a model of your own (bcfw.JointKernelModel) in StructuralSVM; "
+                "choose a kernel between inputs"
+            )
         if isinstance(self.solver, KernelBCFW):
             if self.kernel is not None:
                 raise OptionError(f"{self._name}: kernel is given twice; leave it out, or give solver='auto'")
-            options = {name: getattr(self.solver, name) for name in KernelBCFW._options}
-            return KernelBCFW(**{**options, "bias": options["bias"] or bias})
+            return with_options(self.solver, bias=self.solver.bias or bias)
         if explicit and not (isinstance(self.solver, str) and self.solver == "kernel-bcfw"):
             return None
         if not isinstance(self.solver, str) or self.solver not in ("auto", "kernel-bcfw"):
@@ -66,8 +73,11 @@ class KernelSVM(LabelSVM):
 
     def _set_support(self) -> None:
         """``support_`` (M,) and ``dual_coef_`` (K, M) in the place of explicit weights."""
-        weights = self.result_.kernel_weights
+        weights, solver = self.result_.kernel_weights, self._kernel_solver
         assert weights is not None
+        assert solver is not None
+        if solver.kernel in ("rbf", "poly"):  # from now on, in the folds of probability=True, the same kernel
+            self._kernel_solver = with_options(solver, gamma=weights.kernel.gamma)
         for name in EXPLICIT:
             self.__dict__.pop(name, None)
         self.support_, self.dual_coef_ = weights.support, weights.coefficients.T
@@ -80,3 +90,8 @@ class KernelSVM(LabelSVM):
                 "support_ and dual_coef_ are what a kernel has instead"
             )
         return object.__getattribute__(self, name)  # raises what it has raised before, reasons included
+
+
+def with_options(solver: KernelBCFW, **changes: Any) -> KernelBCFW:
+    """The same solver with other values of some options."""
+    return KernelBCFW(**{**{name: getattr(solver, name) for name in KernelBCFW._options}, **changes})

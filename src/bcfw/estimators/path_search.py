@@ -97,8 +97,6 @@ class PathSearch(BaseSVM):
 
     C = None
     warm_start = False
-    probability = False
-    probability_folds = 5
 
     _single: type[BaseSVM]
     _scoring: Any
@@ -243,7 +241,7 @@ class PathSearch(BaseSVM):
         options = {name: value for name, value in self.get_params(deep=False).items() if name in known}
         if not self._scoring.own.accepts(self.scoring):
             options.pop("scoring", None)
-        fixed = {"verbose": 0, "unseen": "wrong", "check_model": False}
+        fixed = {"verbose": 0, "unseen": "wrong", "check_model": False, "probability": False}
         return {**options, **{name: value for name, value in fixed.items() if name in known}}
 
     def _score_of(self, single: BaseSVM, point: PathPoint, held_out: Data) -> float:
@@ -257,7 +255,15 @@ class PathSearch(BaseSVM):
         if self._scoring.own.accepts(scoring):
             return float(estimator.score(data.X, data.y, **weights))
         scorer = scoring if callable(scoring) else get_scorer(scoring)
-        return float(scorer(estimator, data.X, data.y, **weights))
+        try:
+            return float(scorer(estimator, data.X, data.y, **weights))
+        except AttributeError as error:
+            if "predict_proba" not in str(error):
+                raise
+            raise OptionError(
+                f"{type(self).__name__}: scoring={scoring!r} needs probabilities, and weights along a path have no "
+                "temperature; choose lam by labels, or by scikit-learn's GridSearchCV with probability=True"
+            ) from error
 
     def _choose(self, folds: list[Fold]) -> None:
         """The best lam among the breakpoints of all folds, where all paths are known."""

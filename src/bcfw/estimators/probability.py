@@ -83,6 +83,9 @@ class ProbabilitySVM(BaseSVM):
 
     def _probabilities(self, X: Any) -> Any:
         """The model's probabilities for inputs in its own form."""
+        weights = self.result_.kernel_weights
+        if weights is not None:
+            return weights.probabilities(X, self.temperature_)
         return self.result_.model.probabilities(self.result_.w, X, temperature=self.temperature_)
 
 
@@ -91,7 +94,7 @@ def offers_probabilities(estimator: Any) -> bool:
     if not estimator.probability:
         raise AttributeError(
             f"{type(estimator).__name__}: predict_proba needs probability=True, an option of MulticlassSVM, ChainSVM, "
-            "MultilabelSVM and TreeSVM"
+            "MultilabelSVM, TreeSVM and of those that choose their lam"
         )
     return True
 
@@ -105,8 +108,9 @@ class HeldOut(NamedTuple):
 
 def held_out_labels(result: Result, task: Task, weight: np.ndarray) -> HeldOut:
     """The labels of a task, as the model and the weights of a result score them."""
-    data = result.model.pack(task.X, task.y)
-    return HeldOut(LogLikelihood(result.model, result.w, data), weight)
+    if result.kernel_weights is not None:
+        return HeldOut(result.kernel_weights.log_likelihood(task.X, task.y), weight)
+    return HeldOut(LogLikelihood(result.model, result.w, result.model.pack(task.X, task.y)), weight)
 
 
 def fit_temperature(held_out: list[HeldOut]) -> float:

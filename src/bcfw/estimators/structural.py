@@ -71,7 +71,7 @@ class StructuralSVM(BaseSVM):
     Attributes
     ----------
     coef_ : (d,) array
-        The weights w.
+        The weights w; not there with a kernel, where ``result_.kernel_weights`` has support vectors instead.
     duality_gap_ : float
         Certified bound on ``P(coef_) - min P``.
     n_iter_ : int
@@ -130,6 +130,8 @@ class StructuralSVM(BaseSVM):
         """(n,) scores ``<w, phi(x, y)>`` of the predicted outputs y."""
         outputs, X = self.predict(X), by_position(X)
         model, w = self.result_.model, self.result_.w
+        if w is None:
+            return self.result_.kernel_weights.output_scores(X, outputs)  # type: ignore[no-any-return]
         return np.array([inner(model.features(X[i], y), w) for i, y in enumerate(outputs)], dtype=np.float64)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -164,7 +166,9 @@ class StructuralSVM(BaseSVM):
         return Task(self.model, X, y, read_sample_weight(sample_weight, len(y)))
 
     def _set_weights(self, result: Result) -> None:
-        self.coef_ = result.w
+        self.__dict__.pop("coef_", None)  # of an earlier fit
+        if result.w is not None:
+            self.coef_ = result.w
 
     def _warm_key(self, task: Task) -> Any:
         """A hash of model and data: in feature space the state of other data would not be feasible."""

@@ -5,6 +5,7 @@ from bcfw.models.chain import Chain
 from bcfw.models.check import check_model
 from bcfw.models.compiled import CompiledModel
 from bcfw.models.displacement_types import displacement_types
+from bcfw.models.joint_kernel import JointKernelModel
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.matching import Matching
 from bcfw.models.model import Model
@@ -28,5 +29,5 @@ MODELS = {
     "pictorial_tree": PictorialTree,
 }
 
-__all__ = ["MODELS", "CompiledModel", "KernelModel", "Model", "check_model", "displacement_types"]
+__all__ = ["MODELS", "CompiledModel", "JointKernelModel", "KernelModel", "Model", "check_model", "displacement_types"]
 __all__ += [model.__name__ for model in MODELS.values()]

@@ -280,7 +280,10 @@ class Chain(SumProduct, KernelInputs, KernelModel):
 
         By the forward-backward algorithm, in O(T K^2) for a sequence of length T.
         """
-        data = self.pack(X)
+        return self.packed_probabilities(w, self.pack(X), temperature)
+
+    def packed_probabilities(self, w: np.ndarray, data: ChainData, temperature: float) -> list[ChainProbabilities]:
+        """The same for packed sequences."""
         sums = self._expectations(w, data, temperature)
         K, found = data.n_labels, []
         for total, (begin, end) in zip(sums.log_partition, itertools.pairwise(sums.offsets), strict=True):

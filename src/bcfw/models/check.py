@@ -2,61 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
-import re
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from bcfw.errors import BcfwError, ModelError, OracleError
-from bcfw.inputs.bounds import join_bounds
 from bcfw.inputs.examples import by_position, check_same_length
-from bcfw.kernels.specialise import source
 from bcfw.models.compiled import CompiledForm, CompiledModel, checked_pack
-from bcfw.models.failures import CompilationError, described, place
-from bcfw.models.hooks import bound_copy, hidden_hooks, hook
+from bcfw.models.failures import CompilationError, described
+from bcfw.models.findings import TOLERANCE, Findings
+from bcfw.models.hooks import bound_copy, hidden_hooks
+from bcfw.models.joint_check import try_kernel
+from bcfw.models.joint_kernel import JointKernelModel
 from bcfw.models.kernel_model import KernelForm, KernelModel
-from bcfw.models.kernels.black_box import ROUNDING, loss_between, loss_on, real_loss
+from bcfw.models.kernels.black_box import ROUNDING, loss_on
 from bcfw.models.model import require_methods, require_model
-from bcfw.models.outputs import same_output, shown
+from bcfw.models.outputs import shown
 from bcfw.models.trial import kernel_error, trial_weights, try_at, try_examples
+from bcfw.models.tried_example import TriedExample, features_of, loss_of
 from bcfw.options import Count
 from bcfw.passes.trial import DIRECTION_SIZE, OUTPUT_LOSS, VALUE, direction_pass
-
-#: Relative rounding allowed between values that should be equal or ordered.
-TOLERANCE = 1e-8
-
-#: Examples that a message names before it only counts them.
-NAMED = 3
-
-
-class Findings:
-    """What was found on some examples: each kind is said once, with its first example and how many more have it."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, tuple[str, set[int]]] = {}
-
-    def add(self, i: int, text: str, kind: str | None = None) -> None:
-        """Texts of one kind are alike; without one, those that differ in numbers only."""
-        self._found.setdefault(kind or re.sub(r"\d[\d.e+-]*", "0", text), (text, set()))[1].add(int(i))
-
-    def add_error(self, i: int, text: str, error: Exception) -> None:
-        """Exceptions of one type that come from one line of the user's are alike."""
-        where = place(error)
-        self.add(i, text, f"{type(error).__name__}{where}" if where else None)
-
-    def lines(self) -> list[str]:
-        return [f"example {min(examples)}: {text}{_all(examples)}" for text, examples in self._found.values()]
-
-
-def _all(examples: set[int]) -> str:
-    """The examples of a finding in brackets, if there are several."""
-    if len(examples) == 1:
-        return ""
-    named, more = ", ".join(map(str, sorted(examples)[:NAMED])), len(examples) - NAMED
-    return f" (so for examples {named} and {more} more)" if more > 0 else f" (so for examples {named})"
 
 
 def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int = 5, seed: int = 0) -> list[str]:
@@ -72,6 +39,9 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
     Kernels are run as plain Python before, which tells the line where one fails; those of a
     :class:`bcfw.CompiledModel` are then compiled and tried on all examples. Those of a
     :class:`bcfw.models.KernelModel` of your own must agree with each other and with ``loss`` and ``features``.
+
+    The kernel of a :class:`bcfw.JointKernelModel` must be symmetric and positive semidefinite on truths and outputs of
+    the examples; weights are then random sums of their features.
 
     Parameters
     ----------
@@ -107,9 +77,13 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
     chosen = np.sort(rng.permutation(len(y))[:n_examples])
     _raise(name, _mistakes_in_kernels(bound, X, y, chosen).lines())
     mistakes, remarks = _losses_of_truths(bound, X, y), Findings()
+    if isinstance(bound, JointKernelModel):
+        tried = try_kernel(bound, X, y, chosen, rng, n_weights)
+    else:
+        tried = functools.partial(TriedExample, bound, rng=rng, n_weights=n_weights)
     for i in chosen:
         try:
-            example = _Example(bound, X[int(i)], y[int(i)], rng, n_weights)
+            example = tried(X[int(i)], y[int(i)])
             for kind, text in example.mistakes():
                 mistakes.add(i, f"{kind}{text}", kind)
             for kind, text in example.remarks.items():
@@ -195,7 +169,7 @@ def _try_kernels(form: Any, x: Any, y_true: Any) -> Iterator[tuple[str, str]]:
         kernels.entry(direction_pass)(tuple(data), tuple(work), tuple(mu), w, room, ways, np.zeros(1, np.int64))
         y = model.output(data, labelings)[0]
         loss = loss_on(model, x, y_true, y)
-        value = loss + float(w @ (_features(model, x, y) - _features(model, x, y_true)))
+        value = loss + float(w @ (features_of(model, x, y) - features_of(model, x, y_true)))
         found = {"argmax": out[VALUE, 0]} | dict(
             zip(("its direction", "labeling_value", "difference"), ways[:, 0], strict=True)
         )
@@ -215,14 +189,6 @@ def _try_kernels(form: Any, x: Any, y_true: Any) -> Iterator[tuple[str, str]]:
 # --- methods
 
 
-def loss_of(model: Any, x: Any, y_true: Any, y: Any) -> float:
-    """The loss that training uses: for a :class:`CompiledModel` that of its kernel, run as plain Python."""
-    if isinstance(model, CompiledModel):
-        labeling_loss = source(type(model).labeling_loss)
-        return real_loss(labeling_loss(checked_pack(model, [x], [y_true]), 0, checked_pack(model, [x], [y]).y))
-    return loss_on(model, x, y_true, y)
-
-
 def loss_that_was_missed(model: Any, X: Any, y: Any, examples: Sequence[int], n_weights: int = 3) -> OracleError | None:
     """The error for a bound model whose oracle has found no loss at w = 0 although there is one; None if all is well.
 
@@ -230,11 +196,9 @@ def loss_that_was_missed(model: Any, X: Any, y: Any, examples: Sequence[int], n_
     zero.
     """
     rng = np.random.default_rng(0)
-    box = join_bounds(model.dim, hook(model, "bounds")())
     for i in examples:
         for _ in range(n_weights):
-            w = rng.standard_normal(model.dim)
-            output = model.oracle(w if box is None else np.clip(w, *box), X[i])
+            output = model._random_output(X, y, i, rng)
             loss = loss_of(model, X[i], y[i], output)
             if loss > 0.0:
                 return OracleError(
@@ -256,168 +220,3 @@ def _losses_of_truths(model: Any, X: Any, y: Any) -> Findings:
         except Exception as error:
             mistakes.add_error(i, described(error), error)
     return mistakes
-
-
-def _features(model: Any, x: Any, y: Any) -> np.ndarray:
-    """The features of an output as a checked array."""
-    given = model.features(x, y)
-    if np.iscomplexobj(given):
-        raise ModelError("features(x, y) are complex; only real features are supported")
-    vector = given.toarray().ravel() if sp.issparse(given) else np.asarray(given, dtype=float).ravel()
-    if vector.shape != (model.dim,):
-        raise ModelError(f"features(x, y) has {vector.size} numbers, but dim = {model.dim}")
-    if not np.all(np.isfinite(vector)):
-        raise ModelError("features(x, y) holds a NaN or an infinity")
-    return vector
-
-
-class _Example:
-    """One example under test: candidate labelings, and what is wrong."""
-
-    def __init__(self, model: Any, x: Any, y_true: Any, rng: np.random.Generator, n_weights: int) -> None:
-        self.model, self.x, self.y_true = model, x, y_true
-        self.remarks: dict[str, str] = {}
-        size = self.features(y_true)
-        scale = 1.0 / max(1e-12, float(np.linalg.norm(size)))
-        self.weights = [
-            np.zeros(model.dim),
-            *(scale * 10.0**k * rng.standard_normal(model.dim) for k in np.linspace(-1, 2, n_weights)),
-        ]
-        self.weights = [self.allowed(w) for w in self.weights]
-
-    def loss(self, y: Any) -> float:
-        return loss_of(self.model, self.x, self.y_true, y)
-
-    def allowed(self, w: np.ndarray) -> np.ndarray:
-        """The nearest weights within the model's bounds."""
-        box = join_bounds(self.model.dim, hook(self.model, "bounds")())
-        return w if box is None else np.clip(w, *box)
-
-    def features(self, y: Any) -> np.ndarray:
-        return _features(self.model, self.x, y)
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Kinds of mistakes, and what is added to them for this example."""
-        augmented = [self.model.oracle(w, self.x, self.y_true) for w in self.weights]
-        plain = [self.model.oracle(w, self.x) for w in self.weights]
-        outputs = _distinct([*augmented, *plain])
-        negative = [y for y in outputs if not 0.0 <= self.loss(y) < np.inf]
-        if negative:
-            told = f"= {self.loss(negative[0]):.6g} for y = {shown(negative[0])}; it must be finite and >= 0"
-            yield "loss(y_true, y) ", told
-        yield from self.two_losses(outputs)
-        if self.model.exact_oracle:
-            yield from self.not_maximal(augmented, outputs, self.y_true)
-            yield from self.not_maximal(plain, outputs, None)
-        else:
-            yield from self.bound_too_low(outputs)
-
-    def two_losses(self, outputs: list[Any]) -> Iterator[tuple[str, str]]:
-        """The first output for which a compiled model's kernel and its method ``loss``, if it has one, differ."""
-        if not isinstance(self.model, CompiledModel) or type(self.model).loss is CompiledModel.loss:
-            return
-        for y in outputs:
-            kernel, method = self.loss(y), loss_between(self.model, self.y_true, y)
-            if abs(kernel - method) > TOLERANCE * (1.0 + abs(method)):
-                yield "labeling_loss gives ", f"{kernel:.6g} and loss(y_true, y) {method:.6g} for y = {shown(y)}"
-                return
-
-    def value(self, w: np.ndarray, y: Any, y_true: Any) -> float:
-        """What the oracle has to maximise; with slack rescaling relative to the truth."""
-        score, loss = float(self.features(y) @ w), 0.0 if y_true is None else self.loss(y)
-        if y_true is None or not self.model._rescales_slack:
-            return loss + score
-        return loss * (1.0 + score - float(self.features(y_true) @ w))
-
-    def not_maximal(self, answers: list[Any], outputs: list[Any], y_true: Any) -> Iterator[tuple[str, str]]:
-        """The first weights for which an answer is beaten by another output.
-
-        Beaten by the truth, or by a labeling that may not be a possible output, is only a remark.
-        """
-        call = "oracle(w, x)" if y_true is None else "oracle(w, x, y_true)"
-        for w, answer in zip(self.weights, answers, strict=True):
-            reached = self.value(w, answer, y_true)
-            slack = TOLERANCE * (1.0 + abs(reached) + float(np.abs(self.features(answer)) @ np.abs(w)))
-            for other in itertools.chain([self.y_true], self.comparable(answer, outputs)):
-                value = self.value(w, other, y_true)
-                if value <= reached + slack:
-                    continue
-                found = f"it returned {shown(answer)} with value {reached:.6g}, but {shown(other)} has {value:.6g}"
-                if any(same_output(other, output) for output in outputs) or self.can_return(other, answer, w):
-                    yield f"{call} is not maximal: ", found
-                    return
-                if same_output(other, self.y_true):
-                    self.remarks[f"truth: {call}"] = (
-                        f"the truth is not among the oracle's outputs, although it is better: in {call} {found}; "
-                        "training counts it as one"
-                    )
-                else:
-                    self.remarks[f"changed: {call}"] = (
-                        f"{call} is not maximal if its outputs include a changed entry: {found}"
-                    )
-                    break
-
-    def comparable(self, y: Any, outputs: list[Any]) -> Iterator[Any]:
-        """The outputs, and neighbours of one of them, that have labels where it has."""
-        missing = self.model._unlabelled
-        possible = filter(self.is_possible, _neighbours(y, outputs))
-        for other in itertools.chain(outputs, possible):
-            if missing is None or np.array_equal(np.asarray(other) == missing, np.asarray(y) == missing):
-                yield other
-
-    def is_possible(self, y: Any) -> bool:
-        """Whether loss and features take a labeling that the oracle has not returned: it may well be no output."""
-        try:
-            self.loss(y)
-            self.features(y)
-        except Exception:
-            return False
-        return True
-
-    def bound_too_low(self, outputs: list[Any]) -> Iterator[tuple[str, str]]:
-        """The first weights for which an output has a larger value than ``upper_bound`` allows."""
-        for w in self.weights:
-            bound = float(hook(self.model, "upper_bound")(w, self.x, self.y_true))
-            for y in [self.y_true, *outputs]:
-                value = self.value(w, y, self.y_true)
-                if not value <= bound + TOLERANCE * (1.0 + abs(bound)):
-                    yield "upper_bound(w, x, y_true) ", f"= {bound:.6g}, but {shown(y)} has the value {value:.6g}"
-                    return
-
-    def can_return(self, y: Any, answer: Any, w: np.ndarray) -> bool:
-        """Whether weights that favour ``y`` make the oracle return it, which proves that it is a possible output."""
-        towards = self.features(y) - self.features(answer)
-        size = max(1e-12, float(np.linalg.norm(towards)))
-        favouring = (self.allowed(w + t / size * towards) for t in (1.0, 10.0, 1e3, 1e5))
-        return any(same_output(self.model.oracle(weights, self.x), y) for weights in favouring)
-
-
-def _distinct(labelings: list[Any]) -> list[Any]:
-    kept: list[Any] = []
-    for y in labelings:
-        if not any(same_output(y, other) for other in kept):
-            kept.append(y)
-    return kept
-
-
-def _neighbours(y: Any, outputs: list[Any]) -> Iterator[Any]:
-    """Integer labelings of the same type that differ from ``y`` in one entry, with values seen in the outputs."""
-    array = _whole_numbers(y)
-    if array is None or array.size > 50:
-        return
-    seen = np.unique(np.concatenate([other for other in map(_whole_numbers, outputs) if other is not None]))
-    for position in range(array.size):
-        for value in seen[:10]:
-            other = array.copy()
-            other[position] = value
-            yield other if isinstance(y, np.ndarray) else type(y)(other.tolist())
-
-
-def _whole_numbers(y: Any) -> np.ndarray | None:
-    """A list, tuple or 1-D array of whole numbers as an array; None for other outputs."""
-    if type(y) in (list, tuple) and not all(isinstance(entry, int | np.integer) for entry in y):
-        return None
-    if type(y) not in (list, tuple, np.ndarray):
-        return None
-    array = np.asarray(y)
-    return array if array.ndim == 1 and array.dtype.kind in "iu" else None

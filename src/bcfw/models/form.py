@@ -18,6 +18,7 @@ OFFERS = {
     "block solves": "the best average of a block with all others fixed, in closed form (kernels solve_parts, ...)",
     "marginals": "expected parts of a distribution over its outputs (kernels part_scores, expected_parts, ...)",
     "input kernel": "scores that need inner products of inputs alone (bcfw.models.input_kernel)",
+    "joint kernel": "features that a kernel between pairs of input and output knows (bcfw.JointKernelModel)",
     "operation count": "the operations of its oracle, counted (oracle_operations)",
 }
 
@@ -25,6 +26,7 @@ OFFERS = {
 NEEDS = {
     "bounds": "bounds on the weights w",
     "heuristic oracle": "an oracle that may miss the maximum (exact_oracle = False)",
+    "joint kernel": "features that are known by a joint kernel alone (KernelBCFW(kernel='joint') can)",
 }
 
 

@@ -12,7 +12,14 @@ import numpy as np
 from bcfw.input_kernels import TrainingKernel
 from bcfw.kernels import KernelSet
 from bcfw.models.feature_rows import FeatureRows
-from bcfw.models.kernels.input_kernel import ROW_FIELDS, apply_by_rows, reserve_with_rows
+from bcfw.models.kernels.input_kernel import (
+    ROW_FIELDS,
+    add_scores,
+    apply_by_rows,
+    reserve_with_rows,
+    score_of,
+    score_pair_of,
+)
 
 
 class KernelInputs(FeatureRows):
@@ -54,8 +61,13 @@ def record_with_rows(record: Any) -> Any:
 
 @functools.cache
 def kernels_on_coefficients(kernels: KernelSet) -> KernelSet:
-    """A model's kernels for data with rows; they change coefficients, and no scores of other examples."""
-    return kernels.rebound(Data=record_with_rows(kernels.bindings["Data"]))
+    """A model's kernels for data with rows; they read scores, and change coefficients alone."""
+    return kernels.rebound(
+        Data=record_with_rows(kernels.bindings["Data"]),
+        add_rows=add_scores,
+        column_product=score_of,
+        column_pair_product=score_pair_of,
+    )
 
 
 @functools.cache

@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bcfw.errors import ModelError, OptionError
+from bcfw.inputs.bounds import join_bounds
 from bcfw.inputs.examples import check_same_length
 from bcfw.kernels import KernelSet
 from bcfw.models.form import Form
-from bcfw.models.hooks import DEFAULTS, HOOKS, checked_dim
+from bcfw.models.hooks import DEFAULTS, HOOKS, checked_dim, hook
 from bcfw.models.kernels.black_box import BLACK_BOX_KERNELS
 from bcfw.models.python_form import PythonForm, content_hash, feature_count, first_features
 from bcfw.options import Flag, as_call
@@ -154,6 +155,11 @@ class Model:
     def _example_of_sizes(self, sizes: Mapping[str, Any]) -> tuple[Any, Any]:
         """X and y, as small as can be, that bind a built-in model to the sizes of a saved one."""
         raise NotImplementedError
+
+    def _random_output(self, X: Any, y: Any, i: int, rng: np.random.Generator) -> Any:
+        """What a bound model decodes for example i with random weights."""
+        w, box = rng.standard_normal(self.dim), join_bounds(checked_dim(self), hook(self, "bounds")())
+        return self.oracle(w if box is None else np.clip(w, *box), X[i])
 
     def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Form, Any]:
         """The model bound to the data, in the form that solvers see, and the packed data."""

@@ -180,7 +180,10 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
 
     def probabilities(self, w: np.ndarray, X: Any, *, temperature: float = 1.0) -> LabelProbabilities:
         """Probabilities of the labels under ``P(k) = exp(x'W[:, k] / temperature) / Z``."""
-        data = self.pack(X)
+        return self.packed_probabilities(w, self.pack(X), temperature)
+
+    def packed_probabilities(self, w: np.ndarray, data: MulticlassData, temperature: float) -> LabelProbabilities:
+        """The same for packed examples."""
         sums = self._expectations(w, data, temperature)
         return LabelProbabilities(sums.log_partition, sums.parts.reshape(-1, data.n_labels))
 

@@ -74,6 +74,10 @@ class LogLikelihood:
         sums = self._at(sharpness)
         return sharpness * sums.truth - sums.log_partition
 
+    def scores(self) -> np.ndarray:
+        """(n,) scores ``s(y_i)`` of the outputs themselves."""
+        return self._at(1.0).truth.copy()
+
     def slopes(self, sharpness: float) -> np.ndarray:
         """(n,) derivatives of the log-likelihoods: how much the truth's score is above the mean."""
         sums = self._at(sharpness)

@@ -18,7 +18,7 @@ class UserForm(Form):
 
     def __init__(self, model: Any, kernels: KernelSet | None = None) -> None:
         self.model = model
-        self.dim = checked_dim(model)
+        self.dim = self._count_weights()
         self.kernels = model._kernels if kernels is None else kernels
         declared = {
             "exact_oracle": self.kernels.bindings.get("EXACT", True),
@@ -30,6 +30,9 @@ class UserForm(Form):
                     f"{self.name}: {attribute} is {getattr(model, attribute)!r} here but not in the body of the class, "
                     "the only place where it is read; set it there"
                 )
+
+    def _count_weights(self) -> int:
+        return checked_dim(self.model)
 
     @property
     def name(self) -> str:

@@ -11,6 +11,7 @@ from bcfw.solvers import stopwatch
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.bcfw import BCFW
 from bcfw.solvers.block_solves import BlockSolves
+from bcfw.solvers.kernelized import KernelBCFW
 from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.run import SolverRun
@@ -88,6 +89,7 @@ class Auto(Solver):
     block solves. Everywhere else multi-plane BCFW with pairwise steps and an accelerated outer loop, told what a visit
     to the store costs here: the dearer the oracle, the more passes over the store. Tiny problems with compiled oracles
     begin with plain BCFW, which needs less code to be compiled; what it has not solved after 300 passes is handed over.
+    Where features are known by a joint kernel alone: ``KernelBCFW(kernel="joint")``.
     Where features are large (mean |x_i|^2 above 10,000 lam n), the outer loop works in their units, from the start.
 
     Models that count their operations (multiclass, chains, multilabel, graphs) are judged by that count as long as a
@@ -105,6 +107,9 @@ class Auto(Solver):
     @property
     def monotone(self) -> bool:
         return False  # it may choose acceleration
+
+    def chosen_for(self, problem: DualProblem) -> Solver:
+        return KernelBCFW(kernel="joint") if "joint kernel" in problem.form.offers else self
 
     def prepare(self, problem: DualProblem) -> None:
         """Open what the chosen solver needs; the pass of plain BCFW is compiled only where that may be chosen."""

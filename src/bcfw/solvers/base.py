@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bcfw.dual import Certificate, DualProblem
-from bcfw.dual.kernel_weights import KernelWeights
 from bcfw.errors import OptionError
 from bcfw.models.form import NEEDS, OFFERS
 from bcfw.options import Configurable
@@ -26,7 +25,7 @@ class Outcome(NamedTuple):
     passes: float
     last: Outcome | None = None
     solver: Solver | None = None
-    kernel_weights: KernelWeights | None = None
+    kernel_weights: Any = None
 
 
 class Solver(Configurable):
@@ -52,8 +51,11 @@ class Solver(Configurable):
 
     @property
     def handles(self) -> frozenset[str]:
-        """What the solver can cope with in a problem, words of :data:`bcfw.models.form.NEEDS`; all by default."""
-        return frozenset(NEEDS)
+        """What the solver can cope with in a problem, words of :data:`bcfw.models.form.NEEDS`.
+
+        By default all but features that are known by a joint kernel alone: solvers form w.
+        """
+        return frozenset(NEEDS) - {"joint kernel"}
 
     @property
     def monotone(self) -> bool:
@@ -84,6 +86,10 @@ class Solver(Configurable):
     def uses_store(self) -> bool:
         """Whether labelings are kept."""
         return False
+
+    def chosen_for(self, problem: DualProblem) -> Solver:
+        """The solver that takes this one's place where it cannot do by itself; by default this one."""
+        return self
 
     def prepare(self, problem: DualProblem) -> None:
         """Bring the problem's state into the form that :meth:`solve` works on."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual import DualProblem
+from bcfw.dual.joint import JointProblem
 from bcfw.dual.kernel_problem import KernelProblem
 from bcfw.errors import OptionError
 from bcfw.input_kernels import GammaChoice, KernelChoice, TrainingKernel, make_kernel
@@ -22,7 +23,7 @@ from bcfw.solvers.run import SolverRun
 
 
 class KernelBCFW(Solver):
-    """Block-coordinate Frank-Wolfe with an input kernel k in the place of explicit features.
+    """Block-coordinate Frank-Wolfe with an input kernel k, or a joint kernel, in the place of explicit features.
 
     Two joint features ``phi(x, y)`` and ``phi(x', y')`` have the inner product ``sum_{t, s} k(x_t, x'_s) [y_t = y'_s]``
     over the inputs of the two examples (one for ``Multiclass``, one per position for ``Chain``), and for chains that of
@@ -31,15 +32,18 @@ class KernelBCFW(Solver):
     which a step on example j changes by the kernel rows of its inputs. Rows are computed when a step needs them.
     Certificates compute all scores anew out of the coefficients.
 
+    With ``kernel="joint"`` the features of pairs (x, y) are known by the model's own kernel between them
+    (:class:`bcfw.JointKernelModel`); the state are then coefficients of pairs.
+
     The result's ``w`` is None; ``predict`` works, and ``kernel_weights`` are the support vectors. It can neither be
     saved nor continued.
 
     Parameters
     ----------
-    kernel : "rbf", "linear", "poly", "precomputed" or function
+    kernel : "rbf", "linear", "poly", "precomputed", function or "joint"
         ``exp(-gamma |x - x'|^2)``, ``x'x'``, ``(gamma x'x' + coef0)^degree``; rows of X that hold the values of an
-        input with all training inputs; or a function of two (N, F) matrices that returns their (N, N') values. The
-        matrix of values must be symmetric and positive semidefinite.
+        input with all training inputs; a function of two (N, F) matrices that returns their (N, N') values; or the
+        model's ``joint_kernel``. The matrix of values must be symmetric and positive semidefinite.
     gamma : "scale", "auto" or float
         ``1 / (F var(X))``, ``1 / F``, or the number itself.
     degree, coef0 : int, float
@@ -83,15 +87,17 @@ class KernelBCFW(Solver):
         self.only_with("degree", self.kernel == "poly", "kernel='poly'")
         self.only_with("coef0", self.kernel == "poly", "kernel='poly'")
         self.only_with("sampling", self.step in ("auto", "fw"), "step='fw'")
+        self.only_with("bias", self.kernel != "joint", "an input kernel")
         self.only_with("gap_every", self.step != "batch", "a step other than 'batch'")
 
     @property
     def needs(self) -> frozenset[str]:
-        return frozenset({"input kernel"} | ({"block solves"} if self.step == "solve" else set()))
+        kernel = "joint kernel" if self._is_joint else "input kernel"
+        return frozenset({kernel} | ({"block solves"} if self.step == "solve" else set()))
 
     @property
     def handles(self) -> frozenset[str]:
-        return super().handles - {"bounds", "heuristic oracle"}
+        return (super().handles | {"joint kernel"}) - {"bounds", "heuristic oracle"}
 
     @property
     def continues(self) -> bool:
@@ -110,7 +116,7 @@ class KernelBCFW(Solver):
             raise OptionError("KernelBCFW cannot go on from a warm start: weights do not tell kernels; leave it out")
 
     def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
-        inner = self.open(problem)
+        inner = run.problem = self.open(problem)
         try:
             solver = self._inner_solver(inner)
             solver.prepare(inner)
@@ -120,13 +126,19 @@ class KernelBCFW(Solver):
             problem.oracle_calls = inner.oracle_calls
         return outcome._replace(w=None, kernel_weights=inner.weights())
 
-    def open(self, problem: DualProblem) -> KernelProblem:
+    @property
+    def _is_joint(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "joint"
+
+    def open(self, problem: DualProblem) -> KernelProblem | JointProblem:
         """The same problem by kernel values."""
+        if self._is_joint:
+            return JointProblem(problem, float(self.cache_mb))
         X = matrix_of(problem.data)
         kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0, self.bias, X)
         return KernelProblem(problem, TrainingKernel(kernel, X), float(self.cache_mb))
 
-    def _inner_solver(self, problem: KernelProblem) -> Solver:
+    def _inner_solver(self, problem: DualProblem) -> Solver:
         """Whose passes are made on the problem by kernel values."""
         if self.step == "batch":
             return BatchFW()

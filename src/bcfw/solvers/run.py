@@ -62,6 +62,7 @@ class SolverRun(Run):
 
     Attributes
     ----------
+    problem : the problem that steps are taken on; a solver by kernel values takes them on one of its own
     value_at_zero : P(0) of the problem, the unit of tolerances
     calls : oracle calls of steps
     cached_visits : visits that may have used the cache instead of the oracle
@@ -76,6 +77,7 @@ class SolverRun(Run):
     def __init__(self, problem: DualProblem, tol: float, max_passes: float, **options: Any) -> None:
         self._compiled_before = compile_seconds()
         super().__init__(0.0, max_passes, unit="passes", info=PassInfo, **options)
+        self.problem = problem
         self.value_at_zero = problem.value_at_zero()
         self.gap_target = tol * self.value_at_zero
         self.calls = 0
@@ -116,9 +118,8 @@ class SolverRun(Run):
             self.best = found, weights.copy()
         else:
             before, w = self.best
-            if found.primal_bound < before.primal_bound:
-                np.copyto(w, weights)
-            self.best = before.better_of(found), w
+            is_better = found.primal_bound < before.primal_bound
+            self.best = before.better_of(found), weights.copy() if is_better else w
         return self.best[0]
 
     def record_certificate(self, problem: DualProblem, passes: float, certificate: Certificate) -> None:

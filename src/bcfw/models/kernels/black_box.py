@@ -86,12 +86,22 @@ def scores(data, i, w, loss_weight, work):
     """The user's oracle computes its own scores."""
 
 
-def argmax(data, i, w, work):
-    model, x, y_true, now = data.model, data.X[i], data.y[i], work.now
+def shown_weights(data, i, w):
+    """What the oracle sees of w, which it must not change."""
     seen = w.view()
     seen.flags.writeable = False
+    return seen
+
+
+def output_features(data, i, y):
+    """The features of an output of example i."""
+    return read_features(data.model, data.vectors, data.X[i], y, i)
+
+
+def argmax(data, i, w, work):
+    model, x, y_true, now = data.model, data.X[i], data.y[i], work.now
     try:
-        y = model.oracle(seen, x, y_true)
+        y = model.oracle(shown_weights(data, i, w), x, y_true)
         now.loss = loss_between(model, y_true, y)
     except Exception as error:
         raise OracleError(
@@ -99,7 +109,7 @@ def argmax(data, i, w, work):
         ) from error
     if not 0.0 <= now.loss < math.inf:
         raise OracleError(f"example {i}: loss(y_true, y) = {now.loss} on the oracle's output; it must be >= 0", i)
-    now.z = read_features(model, data.vectors, x, y, i)
+    now.z = output_features(data, i, y)
     if SLACK:
         truth = data.truths[i]
         now.z = data.vectors.combine(truth, now.loss, data.vectors.combine(now.z, -1.0, truth))

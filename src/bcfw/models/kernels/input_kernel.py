@@ -1,26 +1,43 @@
-"""Kernels of models whose inputs are known by an input kernel alone: what a step changes.
+"""Kernels of models whose inputs are known by an input kernel alone: what scores are, and what a step changes.
 
-Input p, one of N positions or examples, has the unit vector e_p as its features, and there are two vectors of weights
-of the model's usual layout, ``[(N, K), others]``:
+Input p, one of N positions or examples, has the unit vector e_p as its features, and there are two vectors of weights:
 
-    beta    the coefficients, ``U = sum_p f(x_p) beta_p'`` where f are the features of the input kernel
-    w       the scores of all inputs, ``w[p, k] = sum_s k(x_p, x_s) beta[s, k]``, so that ``e_p'w = f(x_p)'U``
+    beta    [(N, K), others]: coefficients, ``U = sum_p f(x_p) beta_p'`` where f are the features of the input kernel
+    w       [(K, N), others]: scores of all inputs, ``w[k, p] = f(x_p)'U[:, k] = sum_s k(x_p, x_s) beta[s, k]``
 
-The others (transitions, biases of ends) are the same in both. All kernels of the model read w and work as they are;
-only :func:`apply_by_rows` knows that a step which changes the coefficients of one block changes the scores of all.
+The others (transitions, biases of ends) are the same in both. A step changes the scores of all inputs for a few labels:
+these stand side by side in w, so that the update vectorises. The kernels of the model work as they are, but for those
+that read features (:mod:`bcfw.models.kernels.feature_rows`), which here only look up scores, and ``apply``.
 """
 
 from __future__ import annotations
 
 from bcfw.passes.contract import sqnorm
 
-#: Changed labels are updated by twos if they are two, or no more than one in so many of all labels; otherwise whole
-#: rows of scores are, which vectorises.
-FEW_SHARE = 4
+#: Where at least one input in so many is live, the scores of all are updated: that vectorises.
+LIVE_SHARE = 4
 
 #: Fields that are joined to a model's data: kernel rows (see :class:`bcfw.dual.kernel_rows.KernelRows`), coefficients,
 #: scratch of a step (coefficients of the block before it, changed labels, changes), and the inputs whose scores matter.
 ROW_FIELDS = ("rows", "slot", "used", "clock", "beta", "before", "changed", "change", "live", "n_live")
+
+
+def add_scores(data, token, w, out):
+    """``out[k] += w[k, token]``, in the place of ``add_rows``."""
+    N = data.slot.shape[0]
+    for k in range(out.shape[0]):
+        out[k] += w[k * N + token]
+
+
+def score_of(data, row, k, w):
+    """``w[k, row]``, in the place of ``column_product``."""
+    return w[k * data.slot.shape[0] + row]
+
+
+def score_pair_of(data, row, k, l, w):
+    """``w[k, row]`` and ``w[l, row]``, in the place of ``column_pair_product``."""
+    N = data.slot.shape[0]
+    return w[k * N + row], w[l * N + row]
 
 
 def apply_parts(data, i, s, work, w):
@@ -74,35 +91,19 @@ def apply_by_rows(data, i, s, work, w):
 
 
 def add_row(data, slot, count, w):
-    """``w[q, k] += change_k k(x_q, x_p)`` for all live inputs q and the changed labels."""
-    if count > 2 and count * FEW_SHARE > data.n_labels:
-        add_whole_row(data, slot, w)
-        return
+    """``w[k, q] += change_k k(x_q, x_p)`` for the changed labels and, at least, all live inputs q; labels by twos."""
+    N = data.slot.shape[0]
+    row = data.rows[slot]
     for m in range(0, count, 2):
-        add_to_pair(data, slot, data.changed[m], data.changed[min(m + 1, count - 1)], m + 1 < count, w)
-
-
-def add_whole_row(data, slot, w):
-    """The same for all labels, also those without a change."""
-    K = data.n_labels
-    row = data.rows[slot]
-    for j in range(data.n_live[0]):
-        q = data.live[j]
-        value = row[q]
-        scores = w[q * K : q * K + K]
-        for k in range(K):
-            scores[k] += data.change[k] * value
-
-
-def add_to_pair(data, slot, k, l, both, w):
-    """The same for one label or two."""
-    K = data.n_labels
-    row = data.rows[slot]
-    first, second = w[k:], w[l:]
-    a = data.change[k]
-    b = data.change[l] if both else 0.0
-    for j in range(data.n_live[0]):
-        q = data.live[j]
-        value = row[q]
-        first[q * K] += a * value
-        second[q * K] += b * value
+        k, l = data.changed[m], data.changed[min(m + 1, count - 1)]
+        first, second = w[k * N : k * N + N], w[l * N : l * N + N]
+        a, b = data.change[k], data.change[l] if m + 1 < count else 0.0
+        if LIVE_SHARE * data.n_live[0] >= N:
+            for q in range(N):
+                first[q] += a * row[q]
+                second[q] += b * row[q]
+        else:
+            for j in range(data.n_live[0]):
+                q = data.live[j]
+                first[q] += a * row[q]
+                second[q] += b * row[q]
