@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 import bcfw
-from bcfw.errors import ModelError, OptionError, OracleError
+from bcfw.errors import InputError, ModelError, OptionError, OracleError
 from bcfw.solvers import BCFW, BatchFW, KernelBCFW
 from bcfw.solvers.run import SolverRun
 from problems import CASES
@@ -439,3 +439,8 @@ def test_what_does_not_go_together():
     heuristic = type("Heuristic", (Words,), {"exact_oracle": False})()
     with pytest.raises(OptionError, match="an oracle that may miss the maximum"):
         bcfw.train(heuristic, WORDS, KINDS)
+
+
+def test_results_cannot_be_saved_in_model_files(tmp_path):
+    with pytest.raises(InputError, match="support vectors of a joint kernel .* cannot be saved; pickle"):
+        few_passes(CASES["multiclass-cost"], 1).save(tmp_path / "model")

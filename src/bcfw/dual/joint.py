@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual.problem import DualProblem
+from bcfw.errors import InputError
 from bcfw.inputs.examples import by_position
 from bcfw.models.hooks import hook
 from bcfw.models.pairs import Pair, Score, expansion
@@ -101,6 +102,13 @@ class JointWeights:
     def n_examples(self) -> int:
         """Examples that the support vectors belong to."""
         return len(np.unique(self.examples))
+
+    def saved(self, arrays: dict[str, Any]) -> dict[str, Any]:
+        """Support vectors are pairs of the user's own kinds, which model files cannot hold."""
+        raise InputError(
+            f"{type(self.model).__name__}: the support vectors of a joint kernel are inputs and outputs of your own "
+            "kinds and cannot be saved; pickle the result, or train anew"
+        )
 
     def score(self, x: Any) -> Score:
         """The function ``y -> <w, phi(x, y)>`` of a new input, which the model's oracle takes."""
