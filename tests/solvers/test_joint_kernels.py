@@ -442,5 +442,5 @@ def test_what_does_not_go_together():
 
 
 def test_results_cannot_be_saved_in_model_files(tmp_path):
-    with pytest.raises(InputError, match="support vectors of a joint kernel .* cannot be saved; pickle"):
+    with pytest.raises(InputError, match=r"support vectors of a joint kernel .* cannot be saved; pickle"):
         few_passes(CASES["multiclass-cost"], 1).save(tmp_path / "model")
