@@ -313,6 +313,7 @@ def draw_panel(axis: Any, panel: dict[str, Any], what: str, label: str) -> None:
         axis.set_yscale("log")
     else:
         axis.axhline(panel["error"], color="black", linewidth=0.8)
+        axis.set_ylim(0.85 * panel["error"], 1.8 * panel["error"])  # where the better methods differ
     axis.set(xscale="log", xlabel="effective passes", ylabel=label, title=panel["title"])
     axis.grid(alpha=0.3, which="both")
 
