@@ -23,6 +23,7 @@ from bcfw.solvers.iterations import iterate
 from bcfw.solvers.master import master_masses, require_qp_solver
 from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.pass_runner import PassRunner
+from bcfw.solvers.plane_vectors import DenseVectors, SparseVectors, vectors_for
 from bcfw.solvers.run import SolverRun
 from bcfw.solvers.schedule import Predicted
 
@@ -119,10 +120,9 @@ class CuttingPlane(Solver):
 class Plane(NamedTuple):
     """One output of every block.
 
-    ``v`` and ``ell`` are those of a dual point with all mass there, ``losses`` (n,) and ``labelings`` are by block.
+    ``ell`` is that of a dual point with all mass there, ``losses`` (n,) and ``labelings`` are by block. Its v is apart.
     """
 
-    v: np.ndarray
     ell: float
     losses: np.ndarray
     labelings: Any
@@ -148,7 +148,8 @@ class OneSlack:
         labels = form.make_labelings(problem.data, slots)
         self.cache = Cache(labels, np.ones(n, np.int64), np.zeros((n, slots), np.int64))
         self.start = form.export_mu(problem.data, problem.state.mu), problem.state.ell.copy()
-        self.planes = [Plane(problem.v.copy(), problem.ell, problem.state.ell.copy(), None)]
+        self.planes = [Plane(problem.ell, problem.state.ell.copy(), None)]
+        self.vectors: DenseVectors | SparseVectors | None = None
         self.mass, self.idle = np.ones(1), np.zeros(1, np.int64)
         self.gram = problem.lam * (problem.v @ problem.v) * np.ones((1, 1))
         self.w, self.dual = problem.v.copy(), problem.dual_value()
@@ -169,10 +170,10 @@ class OneSlack:
         problem.outside = self._settled
         try:
             while True:
-                found, plane = self._ask_oracle()
+                found, plane, v = self._ask_oracle()
                 run.record_certificate(problem, self.passes, found)
                 run.check_limits(self.passes)
-                if run.status is None and not self._add(plane):
+                if run.status is None and not self._add(plane, v):
                     run.status = "stalled"
                 if run.status is not None:
                     break
@@ -187,24 +188,24 @@ class OneSlack:
         problem.point = run.best[1].copy()
         return Outcome(run.best[1], found, self.passes)
 
-    def _ask_oracle(self) -> tuple[Certificate, Plane]:
-        """The best certificate so far, after a pass of the oracle at w, and the plane that it found."""
+    def _ask_oracle(self) -> tuple[Certificate, Plane, np.ndarray]:
+        """The best certificate so far, after a pass of the oracle at w, and the plane that it found with its v."""
         problem = self.problem
         self.rounds += 1
-        plane, hinges = self._find_plane(self.rounds)
+        plane, v, hinges = self._find_plane(self.rounds)
         problem.oracle_calls += len(problem.blocks)
         hinge = hinge_sums(problem.state.c, hinges)
         found = certificate(problem.regulariser(self.w), hinge, self.dual)
-        return self.run.keep_best(found, self.w), plane
+        return self.run.keep_best(found, self.w), plane, v
 
-    def _find_plane(self, number: int) -> tuple[Plane, np.ndarray]:
-        """The plane of the oracle's outputs at w in round ``number``, or of cached ones for 0, and the hinge losses."""
+    def _find_plane(self, number: int) -> tuple[Plane, np.ndarray, np.ndarray]:
+        """The plane of the oracle's outputs at w in round ``number``, or of cached ones for 0; its v; hinge losses."""
         problem, n = self.problem, self.problem.n_blocks
         labels = problem.form.make_labelings(problem.data)
         found = np.zeros((2, n)), np.zeros(n), labels, np.zeros_like(self.w)
         search = PlaneSearch(self.w, problem.lam, number, *found)
         problem.sweep(plane_pass, len(problem.blocks), problem.blocks, tuple(self.cache), tuple(search))
-        return Plane(search.v, float(problem.state.c @ search.losses), search.losses, labels), search.hinges
+        return Plane(float(problem.state.c @ search.losses), search.losses, labels), search.v, search.hinges
 
     def _use_cache(self, gap: float) -> None:
         """Add planes of cached outputs as long as they are violated by more than the target."""
@@ -214,34 +215,36 @@ class OneSlack:
             run.check_limits(self.passes)
             if run.status is not None:
                 return
-            plane, hinges = self._find_plane(0)
+            plane, v, hinges = self._find_plane(0)
             violation = float(c @ hinges[0]) + 0.5 * lam * float(self.w @ self.w) - self.dual
-            if violation <= least or not self._add(plane):
+            if violation <= least or not self._add(plane, v):
                 return
             run.save_if_due()
 
-    def _add(self, plane: Plane) -> bool:
+    def _add(self, plane: Plane, v: np.ndarray) -> bool:
         """Solve the master problem with one plane more; False if the dual gains no more than rounding."""
         lam = self.problem.lam
-        products = np.array([lam * float(plane.v @ other.v) for other in self.planes])
-        self.gram = np.block([[self.gram, products[:, None]], [products, lam * float(plane.v @ plane.v)]])
+        if self.vectors is None:
+            self.vectors = vectors_for(v)
+            self.vectors.add(self.w)
+        products = lam * self.vectors.products(v)
+        self.gram = np.block([[self.gram, products[:, None]], [products, lam * float(v @ v)]])
         self.planes.append(plane)
+        self.vectors.add(v)
         self.idle = np.append(self.idle, 0)
         ell = np.array([one.ell for one in self.planes])
         self.mass = master_masses(self.gram, ell, np.append(self.mass, 0.0))
-        before, w_before = self.dual, self.w
-        self.w = np.zeros_like(w_before)
-        for share, one in zip(self.mass, self.planes, strict=True):
-            self.w += share * one.v
+        before, self.w = self.dual, self.vectors.mixture(self.mass)
         self.dual = dual_value(lam, self.w, self.w, float(ell @ self.mass))
-        self._drop_idle()
+        self._drop_idle(self.vectors)
         return self.dual - before > self.problem.smallest_gain()
 
-    def _drop_idle(self) -> None:
+    def _drop_idle(self, vectors: DenseVectors | SparseVectors) -> None:
         """Forget planes that have had no mass for a while; that at the start stays."""
         self.idle = np.where(self.mass > 0.0, 0, self.idle + 1)
         kept = np.flatnonzero((self.idle < IDLE) | (np.arange(len(self.idle)) == 0))
         if len(kept) < len(self.planes):
+            vectors.keep(kept)
             self.planes = [self.planes[j] for j in kept]
             self.mass, self.idle = self.mass[kept], self.idle[kept]
             self.gram = self.gram[np.ix_(kept, kept)]
