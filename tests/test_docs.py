@@ -1,4 +1,4 @@
-"""The pages: every Python and console block runs as it stands, every link, anchor and picture exists, every page can be found."""
+"""The pages: every Python and console block runs, every link, anchor and picture exists, every page can be found."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_code_on_the_page_runs(page, tmp_path, monkeypatch):
 
 def check_command(command: str, expected: str) -> None:
     """Run a command of a shell; "..." in what it should print to standard output stands for anything."""
-    done = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(["sh", "-c", command], capture_output=True, encoding="utf-8", check=False)
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     same = doctest.OutputChecker().check_output(expected, done.stdout, options)
     assert same, f"$ {command}\nexpected:\n{expected}\nprinted:\n{done.stdout}\n{done.stderr}"
