@@ -1,8 +1,12 @@
-"""The pages: every Python block runs as it stands, every link, anchor and picture exists, every page can be found."""
+"""The pages: every Python and console block runs, every link, anchor and picture exists, every page can be found."""
 
 from __future__ import annotations
 
+import doctest
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import matplotlib
@@ -15,6 +19,10 @@ DOCS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [ROOT / "README.md", *DOCS]
 LINKING = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 FENCED = re.compile(r"^```.*?^```", flags=re.DOTALL | re.MULTILINE)
+
+
+RUNNING = re.compile(r"^```(python|console)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", flags=re.MULTILINE)
 
 
 def name_of(page: Path) -> str:
@@ -45,13 +53,34 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_code_on_the_page_runs(page, tmp_path, monkeypatch):
-    """In order, in one namespace."""
+    """In order, Python blocks in one namespace; commands of console blocks print what stands below them."""
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     namespace: dict[str, object] = {"__name__": "page"}
-    for number, block in enumerate(blocks):
-        exec(compile(block, f"{page.name}, block {number}", "exec"), namespace)
+    for number, (language, block) in enumerate(RUNNING.findall(page.read_text(encoding="utf-8"))):
+        if language == "python":
+            exec(compile(block, f"{page.name}, block {number}", "exec"), namespace)
+        else:
+            for command, expected in COMMAND.findall(block):
+                check_command(command, expected)
+
+
+def check_command(command: str, expected: str) -> None:
+    """Run a command of a shell; "..." in what it should print to standard output stands for anything."""
+    done = subprocess.run(["sh", "-c", command], capture_output=True, encoding="utf-8", check=False)
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    same = doctest.OutputChecker().check_output(expected, done.stdout, options)
+    assert same, f"$ {command}\nexpected:\n{expected}\nprinted:\n{done.stdout}\n{done.stderr}"
+
+
+def test_commands_are_checked_against_what_the_page_says():
+    commands = COMMAND.findall("$ echo one\none\n$ echo two\n$ echo three; exit 3\nth...\n")
+    assert commands == [("echo one", "one\n"), ("echo two", ""), ("echo three; exit 3", "th...\n")]
+    for command, expected in (commands[0], commands[2]):
+        check_command(command, expected)
+    with pytest.raises(AssertionError, match=r"expected:\s+printed:\s+two"):
+        check_command(*commands[1])
 
 
 @pytest.mark.parametrize("page", LINKING, ids=name_of)

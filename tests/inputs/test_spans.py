@@ -72,3 +72,15 @@ def test_what_is_a_label_of_a_span():
     assert not are_span_labels(["O", "NN"])
     assert scheme_of(BIO) == "BIO"
     assert scheme_of(IOBES) == "IOBES"
+
+
+@pytest.mark.parametrize(("scheme", "letters"), [("BILOU", {"E": "L", "S": "U"}), ("BMES", {"I": "M"})])
+def test_schemes_with_other_letters_are_iobes_under_another_name(scheme, letters):
+    labels = sorted(letters.get(label[0], label[0]) + label[1:] for label in IOBES)
+    assert scheme_of(labels) == scheme
+    assert scheme_of([*labels, "S-X" if scheme == "BILOU" else "U-X"]) == "IOBES"  # a mixture
+    codes, ends = np.random.default_rng(0).integers(len(BIO), size=60), np.arange(0, 61, 6)
+    usual, new = in_scheme(BIO, codes, ends, "IOBES")
+    others, renamed = in_scheme(BIO, codes, ends, scheme)
+    assert [others[k] for k in renamed] == [letters.get(usual[k][0], usual[k][0]) + usual[k][1:] for k in new]
+    assert np.array_equal(penalties(others, scheme).transitions, penalties(others, "IOBES").transitions)

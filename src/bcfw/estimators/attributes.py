@@ -104,11 +104,16 @@ def attribute_sequences(X: Any) -> list[Any]:
     return sequences
 
 
-def has_attributes(X: Any) -> bool:
-    """Whether the positions of X are given by attributes: the first one that has any, or numbers, tells."""
+def has_attributes(X: Any) -> bool | None:
+    """Whether the positions of X are given by attributes: the first one that has any, or numbers, tells.
+
+    None where there is none: positions that are empty or texts, or an X that is no list.
+    """
+    if isinstance(X, Sequences):
+        return False
     if isinstance(X, list | tuple):
         for sequence in X:
             for position in sequence if isinstance(sequence, list | tuple) else [sequence]:
-                if not isinstance(position, list | tuple) or len(position):
+                if not isinstance(position, str) and not (isinstance(position, list | tuple) and not position):
                     return is_attributes(position)
-    return False
+    return None

@@ -35,7 +35,7 @@ from bcfw.tagging.vocabulary import Encoded
 
 SCORING = Choice("label", "sequence")
 
-ENCODING = Choice(None, *LETTERS)
+ENCODING = Choice(None, "BIO", "IOBES")
 
 
 class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
@@ -77,8 +77,9 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         scikit-learn's SVC; see :class:`bcfw.solvers.KernelBCFW`. Without one, and with "linear", features are explicit.
     encoding : None, "BIO" or "IOBES"
         For labels of spans (``B-NP``, ``I-NP``, ``O``; see :mod:`bcfw.metrics`): the scheme in which they are learned,
-        whatever scheme y is written in. Predictions have labels in the scheme of y, and never continue a span that
-        has not begun, nor, with "IOBES", leave one open. ``classes_`` and the weights are those of the encoding.
+        whatever scheme y is written in. Predictions have labels in the scheme of y (BIO, IOBES, BILOU or BMES; BIO
+        for the older IOB1, where I may begin a span), and are the best among those that never continue a span that
+        has not begun nor, with "IOBES", leave one open. ``classes_`` and the weights are those of the encoding.
     vectorizer : AttributeVectorizer or None
         What turns attributes by name into features; None is one without options. Only for such inputs.
     gamma, degree, coef0
@@ -234,12 +235,14 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         """Fraction of positions, or with ``scoring="sequence"`` of sequences, predicted right.
 
         A label that was not in the training data is an error, or with ``unseen="wrong"`` counts as wrongly predicted.
-        ``sample_weight`` has one number per sequence.
+        With an ``encoding``, y may be in any scheme. ``sample_weight`` has one number per sequence.
         """
         self._scoring.check(self._name, "scoring", self.scoring)
         predicted = self._codes(X)
         flat, offsets = flatten(y, [len(codes) for codes in predicted], "positions", self._name)
         lengths = np.diff(offsets)
+        if self._scheme is not None:
+            flat = self._in_returned_scheme(flat, offsets)
         truth = encode(flat, self._returned, self.unseen, example_of(offsets, self._name))
         correct = truth == np.concatenate(predicted)
         weight = read_sample_weight(sample_weight, len(lengths))
@@ -248,6 +251,14 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         if self.scoring == "sequence":
             return float(weight @ (counts == lengths) / weight.sum())
         return float(weight @ counts / (weight @ lengths))
+
+    def _in_returned_scheme(self, flat: Any, offsets: np.ndarray) -> Any:
+        """Labels of spans, written as predictions are; others as they are."""
+        labels, codes = find_classes(flat, example_of(offsets, self._name))
+        if not all(map(is_span_label, labels.tolist())):
+            return flat
+        found, codes = in_scheme(labels.tolist(), codes, offsets, scheme_of(self._returned))
+        return np.array(found)[codes]
 
     def _codes(self, X: Any) -> list[np.ndarray]:
         """Codes, in ``_returned``, of the best labels of every sequence."""
@@ -342,7 +353,7 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
     def _sequences(self, X: Any, reset: bool = False) -> Sequences | list[Any]:
         """The sequences as arrays or sparse matrices of one width, which ``reset`` takes from the first."""
         if reset:
-            self._by_name = has_attributes(X)
+            self._by_name = bool(has_attributes(X))
         self._require_same_kind(X)
         if self._by_name:
             return self._stacked(self._vectorized(X, reset), reset)
@@ -363,8 +374,8 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         return arrays
 
     def _require_same_kind(self, X: Any) -> None:
-        """Attributes by name, or features, as in fit."""
-        if has_attributes(X) != self._by_name and len(X):
+        """Attributes by name, or features, as in fit; where nothing tells, the readers will."""
+        if has_attributes(X) is (not self._by_name):
             kinds = ("features in matrices", "attributes by name")
             raise InputError(f"{self._name}: X has {kinds[not self._by_name]}; in fit it had {kinds[self._by_name]}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError
 from bcfw.options import Count
@@ -33,6 +34,7 @@ class ChainInspection:
             In the order of the weights' sizes. Features are named as the attributes, or the columns of the data
             frames, that the estimator was fitted on; others are numbered.
         """
+        check_is_fitted(self)
         Count(20).check(type(self).__name__, "n", n)
         weights = self.coef_ if label is None else self.coef_[[self._code_of(label)]]
         labels = self.classes_.tolist() if label is None else [label]
@@ -42,6 +44,7 @@ class ChainInspection:
 
     def top_transitions(self, n: int = 20) -> list[tuple[Any, Any, float]]:
         """The transitions with the largest weights: (label, label that follows, weight)."""
+        check_is_fitted(self)
         Count(20).check(type(self).__name__, "n", n)
         flat, labels = self.transitions_.ravel(), self.classes_.tolist()
         return [(labels[j // len(labels)], labels[j % len(labels)], float(flat[j])) for j in largest(flat, n)]
@@ -57,6 +60,7 @@ class ChainInspection:
     @property
     def transition_features_(self) -> dict[tuple[Any, Any], float]:
         """``{(label, label that follows): weight}`` of all weights that are not zero."""
+        check_is_fitted(self)
         labels = self.classes_.tolist()
         return {(labels[a], labels[b]): float(self.transitions_[a, b]) for a, b in np.argwhere(self.transitions_)}
 

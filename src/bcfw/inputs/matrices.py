@@ -78,8 +78,8 @@ def numeric_sequence(x: Any, where: str) -> np.ndarray:
     first = x[0] if isinstance(x, list | tuple) and len(x) else x
     if isinstance(first, dict | str):
         raise InputError(
-            f"{where} has no numbers but a {type(first).__name__}; bcfw.PositionWise turns such positions into "
-            "features, with DictVectorizer() or another transformer of scikit-learn"
+            f"{where} has no numbers but a {type(first).__name__}; give each position a list or dict of attributes "
+            "(bcfw.AttributeVectorizer), or let bcfw.PositionWise turn it into features (scikit-learn)"
         )
     return kept_real(x, where)
 

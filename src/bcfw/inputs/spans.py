@@ -2,7 +2,8 @@
 
 A *span* is a run of positions with a type. Its positions are labelled by a prefix and the type: ``B-NP`` begins a
 span, ``I-NP`` continues it, ``E-NP`` ends it, ``S-NP`` is a span of one position; ``O`` is outside of all spans. A
-*scheme* is a set of prefixes: "BIO" has B and I (IOB2), "IOBES" has all four. This module needs nothing but numpy.
+*scheme* is a set of prefixes: "BIO" has B and I (IOB2), "IOBES" has all four, "BILOU" and "BMES" are the same in other
+letters. This module needs nothing but numpy.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
 PREFIXES = {"O": OUTSIDE, "B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": END, "S": SINGLE, "U": SINGLE}
 
 #: The prefixes of the schemes, in the order of the meanings above.
-LETTERS = {"BIO": "OBI", "IOBES": "OBIES"}
+LETTERS = {"BIO": "OBI", "IOBES": "OBIES", "BILOU": "OBILU", "BMES": "OBMES"}
 
 #: What a step that a scheme forbids adds to the score. (Infinities would become NaN where every labeling is forbidden.)
 FORBIDDEN = -1e30
@@ -79,8 +80,14 @@ def continuing(kinds: np.ndarray, types: np.ndarray, ends: np.ndarray) -> np.nda
 
 
 def scheme_of(labels: Iterable[str]) -> str:
-    """The scheme that labels are written in: "IOBES" if one of them ends a span, else "BIO"."""
-    return "IOBES" if any(PREFIXES[label[0]] in (END, SINGLE) for label in labels) else "BIO"
+    """The scheme that labels are written in: one of the four that has all their letters, else "IOBES"."""
+    letters = {label[0] for label in labels}
+    return next((scheme for scheme, known in LETTERS.items() if letters <= set(known)), "IOBES")
+
+
+def marks_ends(scheme: str) -> bool:
+    """Whether a scheme has prefixes of its own for the last position of a span."""
+    return len(LETTERS[scheme]) > END
 
 
 def in_scheme(labels: Sequence[str], codes: np.ndarray, ends: np.ndarray, scheme: str) -> tuple[list[str], np.ndarray]:
@@ -91,7 +98,7 @@ def in_scheme(labels: Sequence[str], codes: np.ndarray, ends: np.ndarray, scheme
     labels : K span labels
     codes : (N,) index of the label of every position of stacked sequences
     ends : (n + 1,) offsets of the sequences
-    scheme : "BIO" or "IOBES"
+    scheme : one of ``LETTERS``
 
     Returns
     -------
@@ -111,7 +118,7 @@ def in_scheme(labels: Sequence[str], codes: np.ndarray, ends: np.ndarray, scheme
     continues = continuing(kinds, types, ends)
     inside = kinds != OUTSIDE
     new = np.where(continues, INSIDE, BEGIN)
-    if scheme == "IOBES":
+    if marks_ends(scheme):
         stops = inside & ~np.append(continues[1:], False)
         new[stops] = np.where(continues[stops], END, SINGLE)
     keys = np.where(inside, (types + 1) * len(PREFIXES) + new, OUTSIDE)
@@ -131,13 +138,13 @@ def written(key: int, names: list[str], scheme: str) -> str:
 
 
 def penalties(labels: Sequence[str], scheme: str) -> Penalties:
-    """What a scheme forbids: spans that are continued but never begun and, in "IOBES", begun but never ended."""
+    """What a scheme forbids: spans that are continued but never begun and, if it marks ends, begun but never ended."""
     kinds, types, _ = parse(labels)
     continues, begins = np.isin(kinds, (INSIDE, END)), np.isin(kinds, (BEGIN, INSIDE))
     joined = begins[:, None] & continues & (types[:, None] == types)
     allowed = joined | ~continues
-    if scheme == "IOBES":
+    if marks_ends(scheme):
         allowed &= joined | ~begins[:, None]
-    ended = ~begins if scheme == "IOBES" else np.ones(len(kinds), bool)
+    ended = ~begins if marks_ends(scheme) else np.ones(len(kinds), bool)
     first, last, transitions = (np.where(one, 0.0, FORBIDDEN) for one in (~continues, ended, allowed))
     return Penalties(first, last, transitions)
