@@ -56,6 +56,7 @@ def replacing(target: PathLike, mode: str = "wb", *, make_parents: bool = False)
         target = target.resolve()  # a link stays, and what it points to is replaced
         if make_parents:
             target.parent.mkdir(parents=True, exist_ok=True)
+        _require_regular(target)
         _remove_left_over(target)
         file = _open_locked(target, mode)
     except (OSError, ValueError) as error:  # a ValueError for a null character in the name
@@ -95,6 +96,7 @@ def check_writable(target: PathLike, what: str) -> None:
     if os.path.isdir(target):
         raise InputError(f"{what}: {target} is a folder; give the path of a file")
     try:
+        _require_regular(target.resolve())
         trial = _open_locked(target.resolve(), "wb")
         trial.close()
         Path(trial.name).unlink(missing_ok=True)
@@ -121,6 +123,12 @@ def user_cache(*parts: str) -> Path:
     # The XDG specification tells programs to ignore relative paths.
     home = Path(named) if os.path.isabs(named) else Path.home() / ".cache"
     return home.joinpath("bcfw", *parts)
+
+
+def _require_regular(target: Path) -> None:
+    """Raise for a device or a pipe, which a new file would replace."""
+    if target.exists() and not target.is_file() and not target.is_dir():
+        raise OSError(f"{target} is a device or a pipe; give the path of a file")
 
 
 def _umask() -> int:

@@ -1,7 +1,7 @@
 """Model files: arrays and one JSON header in a safetensors file, with checksums, read without running any of it.
 
 A file is only a container here. What the header and the arrays mean, and whether they fit together, those check who
-read them: :meth:`bcfw.Result.save`, the estimators, :func:`bcfw.load`. The page ``docs/model_files.md`` has the layout.
+read them: :meth:`bcfw.Result.save`, the estimators, :func:`bcfw.load`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -125,6 +124,8 @@ def train(
         require_match(chosen, problem)
         if path is not None and not chosen.saves:
             raise OptionError(f"{type(chosen).__name__} has no state that can be saved; leave checkpoint out")
+        if isinstance(checkpoint, Legs) and not chosen.continues:
+            raise OptionError(f"{type(chosen).__name__} cannot go on from a saved state; leave checkpoint out")
         start = None if warm_start is None else read_warm_start(warm_start)
         if start is not None:
             snapshots.restore(problem, *start)
@@ -220,17 +221,8 @@ def read_checkpoint(checkpoint: Any) -> tuple[str | Path | None, float]:
 
 def save_or_warn(problem: DualProblem, path: str | Path) -> None:
     """Write a checkpoint of the problem's state."""
-    with warned(path):
+    with snapshots.warned(path):
         snapshots.save(problem, path)
-
-
-@contextlib.contextmanager
-def warned(path: str | Path) -> Iterator[None]:
-    """A checkpoint that cannot be written must not cost what was computed."""
-    try:
-        yield
-    except (OSError, InputError) as error:
-        warnings.warn(f"the checkpoint {path} was not written: {error}", RuntimeWarning, stacklevel=2)
 
 
 def thread_count(n_jobs: Any) -> int:

@@ -388,3 +388,100 @@ def test_ctrl_c_saves_what_was_reached(files):
         process.stderr.read()
     assert process.returncode == 130
     assert Tagger.load(model).certificate["status"] == "interrupted"
+
+
+def test_unseen_labels_of_no_spans_are_spans_that_are_not_found(files):
+    train, test, model = files("conll")
+    test.write_text(test.read_text() + "oh UH WEIRD\n\n")
+    run("train", train, "--model", model, "-q", "--validate", test)
+    report = run("evaluate", model, test).output
+    assert re.search(r"^WEIRD +0.00 +0.00 +0.00 +1$", report, re.M)
+    assert re.search(r"^F1 \d\d\.\d\d$", report, re.M)
+    test.write_text("oh UH O\n\n")
+    assert re.search(r"^F1 \d+\.\d\d$", run("evaluate", model, test).output, re.M)
+
+
+def test_files_are_not_written_over(files, tmp_path):
+    train, test, model = files("conll")
+    before = train.read_bytes()
+    for words in (["--model", train], ["--model", model, "--checkpoint", model], ["--model", test, "--validate", test]):
+        assert "are the same file" in run("train", train, *words, code=2).stderr
+    assert train.read_bytes() == before
+    run("train", train, "--model", model, "-q")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert "is a device or a pipe" in run("predict", model, test, "--out", pipe, code=2).stderr
+    assert "is a device or a pipe" in run("train", train, "--model", pipe, code=2).stderr
+    assert run("predict", model, test, "--out", "-").output == run("predict", model, test).output
+
+
+def test_class_weights_are_those_of_the_label_itself():
+    from bcfw.formats import Libsvm
+    from bcfw.text.source import TextSource
+    from bcfw.text.training import Corpus, Task, TrainingOptions, batches, learn
+
+    vocabulary, rows = learn(batches([[["a"]], [["b"]]], "test"))
+    corpus = Corpus(TextSource(Libsvm(qid=False)), vocabulary, rows, ["103", "3"], np.array([0, 1]))
+    assert Task(corpus, TrainingOptions(class_weight={"3": 5.0})).model.cost.tolist() == [[0.0, 1.0], [5.0, 0.0]]
+
+
+@pytest.mark.parametrize("solver", ["kernel-bcfw", "exponentiated-gradient"])
+def test_solvers_that_cannot_do_it_are_refused(files, tmp_path, solver):
+    train, _, model = files("conll")
+    done = run("train", train, "--model", model, "--solver", solver, "--checkpoint", tmp_path / "c.npz", code=2)
+    assert "forms no weights" in done.stderr or "cannot go on from a saved state" in done.stderr
+
+
+def test_a_checkpoint_that_cannot_be_written_costs_nothing(files, tmp_path, monkeypatch):
+    from bcfw.dual import snapshots
+    from bcfw.errors import InputError
+
+    def full(*args):
+        raise InputError("the disk is full")
+
+    monkeypatch.setattr(snapshots, "write", full)
+    train, _, model = files("conll")
+    done = run("train", train, "--model", model, "-q", "--checkpoint", tmp_path / "c.npz", "--every", 1, "--tol", 1e-4)
+    assert "was not written: the disk is full" in done.stderr
+    assert model.exists()
+
+
+def test_other_data_are_not_resumed(files, tmp_path):
+    train, _, model = files("conll")
+    words = ["train", train, "--model", model, "-q", "--checkpoint", tmp_path / "c.npz", "--every", 1, "--tol", 1e-4]
+    run(*words)
+    assert "other options or data" in run(*words, "--resume", "--normalize", code=2).stderr
+    train.write_text(train.read_text().replace("B-VP", "O", 1))
+    assert "other options or data" in run(*words, "--resume", code=2).stderr
+
+
+WRONG_HEADERS = [
+    {"encoding": []},
+    {"encoding": "BILOU"},
+    {"scheme": "XYZ"},
+    {"labels": ["B-NP", "B-NP"]},
+    {"labels": "B-NP"},
+    {"model": "tree"},
+    {"hashed": 2**31 - 1},
+    {"source": {"format": "conll", "settings": {"columns": "x"}, "attributes": "chunking"}},
+    {"source": {"format": "conll", "settings": {"columns": 3}, "attributes": None}},
+    {"source": {"format": "conll", "settings": {"columns": 3}, "template": 7}},
+    {"source": {"format": "csv", "settings": {"columns": ["a"], "label": 7}, "attributes": None}},
+    {"source": {"format": "libsvm", "settings": {"qid": 3}, "attributes": None}},
+    {"source": {"format": "pickle", "settings": {}, "attributes": None}},
+    {"source": None},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG_HEADERS, ids=str)
+def test_made_up_headers_give_one_line(files, wrong):
+    from bcfw import model_file
+
+    train, test, model = files("conll")
+    run("train", train, "--model", model, "-q")
+    found = model_file.read(model)
+    arrays = {name: found.arrays[name] for name in found.arrays.snapshot}
+    header = {**found.header, **wrong}
+    model_file.write(model, found.kind, header, arrays)
+    done = run("predict", model, test, code=2)
+    assert len(done.stderr.splitlines()) == 1

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import click
 
 from bcfw.commands.failures import told
+from bcfw.commands.predict import AT_ONCE
 
 
 @click.command()
@@ -20,6 +22,7 @@ def evaluate(model: str, data: str) -> None:
     seen count as wrong.
     """
     from bcfw.metrics import flat_accuracy, label_report, sequence_accuracy, span_report
+    from bcfw.text.source import as_spans
     from bcfw.text.tagger import Tagger
 
     with told():
@@ -31,32 +34,27 @@ def evaluate(model: str, data: str) -> None:
         if tagger.source.format.sequences:
             click.echo(f"whole sequences right {100 * sequence_accuracy(truth, predicted):.2f}")
         click.echo(table(label_report(truth, predicted), "label"))
-        if tagger.source.has_spans({label for labels in truth for label in labels}):
-            report = span_report(truth, predicted)
+        if tagger.source.has_spans(tagger.labels):
+            report = span_report(as_spans(truth), predicted)
             click.echo(table(report, "spans of type"))
             click.echo(f"F1 {100 * report.average()['f1']:.2f}")
 
 
 def compared(tagger: Any, data: str) -> tuple[list[list[str]], list[list[str]]]:
     """True and predicted labels of all examples of a file."""
-    from bcfw.commands.predict import AT_ONCE
-
     truth: list[list[str]] = []
     predicted: list[list[str]] = []
-    batch: list[Any] = []
-    for example in tagger.source.examples(data, labelled=True):
-        truth.append(example.labels)
-        batch.append(example)
-        if len(batch) == AT_ONCE:
-            predicted += tagger.tag_examples(batch)
-            batch = []
-    return truth, predicted + (tagger.tag_examples(batch) if batch else [])
+    examples = tagger.source.examples(data, labelled=True)
+    while batch := list(itertools.islice(examples, AT_ONCE)):
+        truth += [example.labels for example in batch]
+        predicted += tagger.tag_examples(batch)
+    return truth, predicted
 
 
 def table(report: Any, title: str) -> str:
     """Precision, recall and F1 of every label in percent."""
     rows = report.as_dict()
-    width = max(len(title), *map(len, rows))
+    width = max([len(title), *map(len, rows)])
     lines = ["", f"{title:{width}}  precision  recall      F1  support"]
     for name, row in rows.items():
         shares = "  ".join(f"{100 * row[key]:{size}.2f}" for key, size in (("precision", 9), ("recall", 6), ("f1", 6)))

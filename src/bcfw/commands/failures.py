@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from typing import IO, Any
 
 import click
 
 from bcfw.errors import BcfwError
+
+#: Exit code of a command that Ctrl-C has stopped.
+INTERRUPTED = 130
 
 
 class BadInput(click.ClickException):
@@ -29,3 +33,8 @@ def told() -> Iterator[None]:
         raise
     except (BcfwError, OSError) as error:
         raise BadInput(str(error)) from error
+    except MemoryError as error:
+        raise BadInput("not enough memory; use fewer attributes (--min-count, --hash), or less data") from error
+    except KeyboardInterrupt:
+        click.echo("bcfw: interrupted", err=True)
+        sys.exit(INTERRUPTED)

@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from bcfw.commands.failures import told
+from bcfw.tagging.vocabulary import HashedColumns
 
 
 @click.command()
@@ -57,9 +58,10 @@ def top_lines(tagger: Any, top: int) -> list[str]:
     K, F = len(tagger.labels), len(tagger.vocabulary)
     unary = np.flatnonzero(tagger.places < F * K)
     order = unary[np.argsort(-np.abs(tagger.values[unary]), kind="stable")][:top]
-    names = tagger.vocabulary.names
+    hashed = isinstance(tagger.vocabulary, HashedColumns)
+    name_of = tagger.vocabulary.name_of if hashed else tagger.vocabulary.names.__getitem__
     return [
-        f"  {tagger.values[j]:+8.4f}  {tagger.labels[tagger.places[j] % K]}  {names[tagger.places[j] // K]}"
+        f"  {tagger.values[j]:+8.4f}  {tagger.labels[tagger.places[j] % K]}  {name_of(tagger.places[j] // K)}"
         for j in order
     ]
 

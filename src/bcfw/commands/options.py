@@ -35,11 +35,11 @@ data_options = together(
         "-f",
         "format_name",
         type=click.Choice(list(FORMATS)),
-        help="Of DATA; by default libsvm or csv where the name of the file ends so, else conll.",
+        help="Of DATA; by default by the ending of its name (.libsvm, .svmlight, .svm, .csv, .crfsuite), else conll.",
     ),
     click.option("--attributes", "-a", type=click.Choice(list(ATTRIBUTE_SETS)), help="Attributes of words in columns."),
     click.option("--template", metavar="FILE", help="Attributes of words in columns by a template file of CRF++."),
-    click.option("--fast", is_flag=True, help="Fewer attributes: trains and tags faster, a little less accurate."),
+    click.option("--fast", is_flag=True, help="Fewer attributes, for chunking: faster, a little less accurate."),
     click.option("--label", metavar="COLUMN", help="Of a csv file: name or number (from 0) of the label's column."),
     click.option("--sequence", metavar="COLUMN", help="Of a csv file: the column that tells sequences apart."),
 )
@@ -115,6 +115,8 @@ class Common:
         start = time.perf_counter()
         corpus = read_corpus(self.source, self.data, self.options, self.fast)
         name = "" if corpus.source.attributes is None else f" ({corpus.source.attributes.name})"
+        if self.fast and name and not name.endswith("-fast)"):
+            self.say(f"--fast: there is no smaller set of attributes than{name}")
         task = Task(corpus, self.options)
         encoding = "" if task.encoding is None else f", learned as {task.encoding}"
         self.say(f"{self.data}: {corpus}{name}{encoding}; read in {time.perf_counter() - start:.1f} s")
@@ -145,12 +147,12 @@ def text_source(given: dict[str, Any]) -> TextSource:
 def format_of(path: str) -> str:
     """The format that the ending of a name suggests."""
     endings = {".libsvm": "libsvm", ".svmlight": "libsvm", ".svm": "libsvm", ".csv": "csv", ".crfsuite": "crfsuite"}
-    return endings.get(Path(path.removesuffix(".gz")).suffix, "conll")
+    return endings.get(Path(path.lower().removesuffix(".gz")).suffix, "conll")
 
 
 def column(text: str) -> str | int:
     """A column by name, or by its number."""
-    return int(text) if text.removeprefix("-").isdigit() else text
+    return int(text) if text.removeprefix("-").isdecimal() else text
 
 
 def read_weight(text: str) -> tuple[str, float]:
@@ -166,7 +168,8 @@ def read_weight(text: str) -> tuple[str, float]:
 def check_numbers(options: Any) -> None:
     """Wrong numbers, before the data are read."""
     from bcfw.options import Count, NonNegative, Positive
-    from bcfw.solvers import SOLVERS
+    from bcfw.solvers import SOLVERS, find_solver
+    from bcfw.tagging.vocabulary import MOST_HASHED
     from bcfw.training import thread_count
 
     for name in ("lam", "C", "seconds"):
@@ -177,10 +180,12 @@ def check_numbers(options: Any) -> None:
     Count(0, least=0).check("", "--seed", options.seed)
     thread_count(options.jobs)
     if options.n_hashed is not None:
-        Count(1, most=2**31 - 1).check("", "--hash", options.n_hashed)
+        Count(1, most=MOST_HASHED).check("", "--hash", options.n_hashed)
         if options.min_count > 1:
             raise OptionError("--min-count does not go with --hash; leave one of them out")
     if options.lam is not None and options.C is not None:
         raise OptionError("--lam and --C are the same option in other units; leave one of them out")
     if options.solver not in SOLVERS:
         raise OptionError(f"--solver: there is no solver {options.solver!r}; {nearest(options.solver, SOLVERS)}")
+    if not find_solver(options.solver).gives_weights:
+        raise OptionError(f"--solver {options.solver} forms no weights, which a model file is made of; use another")

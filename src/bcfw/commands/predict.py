@@ -22,14 +22,14 @@ def predict(model: str, data: str, out: str | None) -> None:
     """Label the examples of DATA (standard input by default) with a MODEL that bcfw train has written.
 
     The file may have labels or not. Columns get one more, with the predicted labels; in other formats the labels are
-    replaced. What comes through a pipe is answered sentence by sentence.
+    replaced; tables also get one more column. What comes through a pipe is answered sentence by sentence.
     """
     from bcfw.files import replacing
     from bcfw.text.tagger import Tagger
 
     with told():
         tagger = Tagger.load(model)
-        if out is not None:
+        if out not in (None, "-"):
             with replacing(out, "w") as file:
                 file.writelines(answers(tagger, data))
             return

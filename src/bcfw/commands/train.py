@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import warnings
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 
 import click
 
-from bcfw.commands.failures import told
+from bcfw.commands.failures import INTERRUPTED, told
 from bcfw.commands.options import Common, data_options, training_options
+from bcfw.errors import ConvergenceWarning
 from bcfw.files import check_writable
 
 
@@ -32,6 +34,7 @@ def train(out: str, validate: str | None, checkpoint: str | None, every: float, 
     with told():
         common = Common.of(given)
         check_writable(out, "--model")
+        require_distinct(DATA=given["data"], **{"--model": out, "--checkpoint": checkpoint, "--validate": validate})
         if checkpoint is None and resume:
             raise click.UsageError("--resume needs --checkpoint FILE")
         if checkpoint is not None and validate is not None:
@@ -43,11 +46,27 @@ def train(out: str, validate: str | None, checkpoint: str | None, every: float, 
             warnings.simplefilter("always")
             tagger = chosen(task, common, validate) if validate is not None else trained(task, common)
         for warning in caught:
-            click.echo(f"bcfw: {warning.message}", err=True)
+            click.echo(f"bcfw: {in_words(warning, tagger.certificate)}", err=True)
         tagger.pruned().save(out)
         common.say(f"saved {out}: {Path(out).stat().st_size / 1e6:.1f} MB")
         if tagger.certificate["status"] == "interrupted":
-            sys.exit(130)
+            sys.exit(INTERRUPTED)
+
+
+def in_words(warning: warnings.WarningMessage, certificate: dict[str, Any]) -> str:
+    """A warning with the names that options have here."""
+    if not issubclass(warning.category, ConvergenceWarning):
+        return str(warning.message)
+    status, gap = certificate["status"], certificate["gap"]
+    return f"not converged ({status}): the gap is {gap:.3g}; raise --passes, --seconds or --tol"
+
+
+def require_distinct(**paths: str | None) -> None:
+    """Raise if two options name the same file."""
+    named = [(name, Path(path).resolve()) for name, path in paths.items() if path not in (None, "-")]  # type: ignore[arg-type]
+    for (one, path), (other, same) in itertools.combinations(named, 2):
+        if path == same and "--" in one + other and {one, other} != {"DATA", "--validate"}:
+            raise click.UsageError(f"{one} and {other} are the same file, {path}")
 
 
 def trained(task: Any, common: Common) -> Any:
@@ -59,7 +78,7 @@ def trained(task: Any, common: Common) -> Any:
 
 def chosen(task: Any, common: Common, validate: str) -> Any:
     """Train at several lam; the one whose weights do best on the file ``validate`` is taken."""
-    from bcfw.text.training import chosen_certificate, read_more, validated
+    from bcfw.text.training import GRID, read_more, validated
 
     rows, truth = read_more(task.corpus, validate)
     path = task.path()
@@ -67,4 +86,6 @@ def chosen(task: Any, common: Common, validate: str) -> Any:
     for lam, gap, score in zip(path.lambdas, path.gaps, choice.scores, strict=True):
         common.say(f"lam {lam:.4g}: gap {gap:.3g}, on {validate} {100 * score:.2f}")
     common.say(f"lam {choice.lam:.4g} is the best")
-    return task.tagger(path.weights(choice.lam), chosen_certificate(task, choice))
+    if path.is_grid and len(path.lambdas) < len(GRID):
+        click.echo(f"bcfw: {len(GRID) - len(path.lambdas)} smaller values of lam were not tried", err=True)
+    return task.tagger(path.weights(choice.lam), task.chosen_certificate(choice))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -184,3 +187,12 @@ def read(path: str | Path) -> dict[str, Any]:
         raise InputError(f"{path} is not a readable checkpoint (it has no checksums); {REMEDY}")
     check_sums(snapshot, sums, str(path))
     return snapshot
+
+
+@contextlib.contextmanager
+def warned(path: str | Path) -> Iterator[None]:
+    """A checkpoint that cannot be written must not cost what was computed."""
+    try:
+        yield
+    except (OSError, InputError) as error:
+        warnings.warn(f"the checkpoint {path} was not written: {error}", RuntimeWarning, stacklevel=2)

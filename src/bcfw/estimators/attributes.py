@@ -14,10 +14,7 @@ from bcfw.inputs.sequences import Sequences
 from bcfw.options import Count
 from bcfw.tagging.attributes import batches, is_attributes
 from bcfw.tagging.rows import stacked_rows
-from bcfw.tagging.vocabulary import Encoded, encode, learn
-
-#: As many columns as 32-bit numbers can count.
-MOST_COLUMNS = 2**31 - 1
+from bcfw.tagging.vocabulary import MOST_HASHED, Encoded, encode, learn
 
 
 class AttributeVectorizer(TransformerMixin, BaseEstimator):
@@ -65,7 +62,7 @@ class AttributeVectorizer(TransformerMixin, BaseEstimator):
         """Learn which attributes there are; returns the sequences as sparse rows."""
         Count(1).check("AttributeVectorizer", "min_count", self.min_count)
         if self.n_hashed is not None:
-            Count(1, most=MOST_COLUMNS).check("AttributeVectorizer", "n_hashed", self.n_hashed)
+            Count(1, most=MOST_HASHED).check("AttributeVectorizer", "n_hashed", self.n_hashed)
             if self.min_count > 1:
                 raise InputError("AttributeVectorizer: min_count does not go with n_hashed; leave one of them out")
         given = batches(attribute_sequences(X), "AttributeVectorizer")

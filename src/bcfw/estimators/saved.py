@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bcfw.errors import InputError, OptionError
-from bcfw.estimators.attributes import MOST_COLUMNS, AttributeVectorizer
+from bcfw.estimators.attributes import AttributeVectorizer
 from bcfw.model_file import pack_strings, unpack_strings
 from bcfw.models import Model
 from bcfw.models.saved import model_header
@@ -15,7 +15,7 @@ from bcfw.saved_arrays import SavedArrays
 from bcfw.saved_values import decode, encode
 from bcfw.solvers import Solver
 from bcfw.solvers.saved import saved_solver, solver_header
-from bcfw.tagging.vocabulary import HashedColumns, Vocabulary
+from bcfw.tagging.vocabulary import MOST_HASHED, HashedColumns, Vocabulary
 
 #: Options that only another fit reads: where they are no data, a saved estimator has their defaults instead.
 ONLY_FIT = ("callbacks", "random_state", "cv", "solver", "path_solver", "vectorizer")
@@ -97,5 +97,5 @@ def saved_vectorizer(header: dict[str, Any], saved: SavedArrays) -> AttributeVec
         if len(vectorizer.vocabulary_) != len(names):
             raise saved.damaged(columns, "has a name twice")
     elif columns is not None:
-        vectorizer.vocabulary_ = HashedColumns(Count(1, most=MOST_COLUMNS).check("vectorizer", "columns", columns))
+        vectorizer.vocabulary_ = HashedColumns(Count(1, most=MOST_HASHED).check("vectorizer", "columns", columns))
     return vectorizer

@@ -20,6 +20,9 @@ PREFIXES = {"O": OUTSIDE, "B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": E
 #: The prefixes of the schemes, in the order of the meanings above.
 LETTERS = {"BIO": "OBI", "IOBES": "OBIES", "BILOU": "OBILU", "BMES": "OBMES"}
 
+#: The schemes in which labels can be learned.
+ENCODINGS = ("BIO", "IOBES")
+
 #: What a step that a scheme forbids adds to the score. (Infinities would become NaN where every labeling is forbidden.)
 FORBIDDEN = -1e30
 

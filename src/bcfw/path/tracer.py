@@ -25,7 +25,7 @@ from bcfw.saved_arrays import SavedArrays
 from bcfw.solvers import BCFW, Solver, find_solver
 from bcfw.solvers.auto import USUAL_STORE_COST, choice, has_large_features
 from bcfw.solvers.base import require_match
-from bcfw.training import check_arguments, explained, read_checkpoint, require_loss, thread_count, warned
+from bcfw.training import check_arguments, explained, read_checkpoint, require_loss, thread_count
 
 #: What works at each lam if no solver is given. The first needs few oracle calls from one lam to the next. Where lam is
 #: so small that the features are large for it, steps on one example at a time get nowhere, and the second works.
@@ -146,7 +146,7 @@ class Tracer:
     def save(self, file: str | Path) -> None:
         """Write all that is needed to continue the path; a file that cannot be written is a warning."""
         if self.trace.rows:
-            with warned(file):
+            with snapshots.warned(file):
                 snapshots.write({**self.state(), **self.trace.arrays()}, file)
 
     def resume(self, source: Any) -> None:

@@ -38,7 +38,7 @@ class Legs:
     path : path
         The checkpoint file.
     passes : float
-        Passes in a leg.
+        Passes in a leg, at least 1.
 
     Examples
     --------
@@ -60,6 +60,8 @@ class Legs:
 
     def __post_init__(self) -> None:
         Positive(10.0).check("Legs", "passes", self.passes)
+        if self.passes < 1.0:
+            raise OptionError(f"Legs: passes must be at least 1, got {self.passes}")
 
 
 class Journey:
@@ -88,22 +90,31 @@ class Journey:
         self.legs, self.problem, self.run, self.solver, self.seed = legs, problem, run, solver, seed
         self._path = Path(legs.path).absolute()  # the working directory may change during training
         self.leg = 0
-        if start is not None and SavedArrays(*start).has(PREFIX):
-            self._go_on(SavedArrays(*start))
+        saved = None if start is None else SavedArrays(*start)
+        if saved is not None and saved.has(PREFIX):
+            self._go_on(saved)
             solver.prepare_next_leg(problem)
 
     @property
     def settings(self) -> str:
         """What must be the same in all legs."""
         return json.dumps(
-            {"solver": repr(self.solver), "seed": self.seed, "passes": self.legs.passes, "lam": self.problem.lam}
+            {
+                "solver": repr(self.solver),
+                "seed": self.seed,
+                "passes": self.legs.passes,
+                "lam": self.problem.lam,
+                "data": self.problem.identity[:16],
+            }
         )
 
     def _go_on(self, saved: SavedArrays) -> None:
         """Take over counts and history."""
         given = str(saved.snapshot[PREFIX + "settings"])
         if given != self.settings:
-            raise OptionError(f"{saved.source} was written with other options: {given} there, {self.settings} here")
+            raise OptionError(
+                f"{saved.source} was written with other options or data: {given} there, {self.settings} here"
+            )
         self.leg = int(saved.get(PREFIX + "leg", np.int64, least=1))
         self.problem.oracle_calls = int(saved.get(PREFIX + "oracle_calls", np.int64, least=0))
         counts = [int(saved.get(PREFIX + name, np.int64, least=0)) for name in self.run.COUNTS]
@@ -134,7 +145,8 @@ class Journey:
         counts |= {"leg": np.int64(self.leg), "oracle_calls": np.int64(self.problem.oracle_calls)}
         history = {f"history_{name}": np.asarray(column, float) for name, column in run.history().items()}
         more = {"settings": self.settings, **counts, **history}
-        snapshots.write({**snapshot, **{PREFIX + name: value for name, value in more.items()}}, self._path)
+        with snapshots.warned(self._path):
+            snapshots.write({**snapshot, **{PREFIX + name: value for name, value in more.items()}}, self._path)
         snapshots.restore(self.problem, snapshot)
         self.solver.prepare_next_leg(self.problem)
         run.status = run.best = run.known = None

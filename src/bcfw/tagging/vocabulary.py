@@ -17,6 +17,9 @@ from bcfw.tagging.attributes import Attributes
 #: The column of a name that training has not met.
 UNKNOWN = FREE
 
+#: Most hashed columns: with more, the columns alone would take gigabytes.
+MOST_HASHED = 2**26
+
 #: Stands between names where many are one text.
 SEPARATOR = "\n"
 
@@ -35,7 +38,7 @@ class Vocabulary:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._column: defaultdict[str, int] = defaultdict(None, zip(names, itertools.count(), strict=False))
-        self._column.default_factory = self._column.__len__
+        self._column.default_factory = self._column.__len__  # looking up a new name numbers it
 
     def __len__(self) -> int:
         return len(self._column)
@@ -121,7 +124,11 @@ class HashedColumns:
     @property
     def names(self) -> list[str]:
         """What the columns are called."""
-        return [f"hash {column}" for column in range(self._size)]
+        return list(map(self.name_of, range(self._size)))
+
+    def name_of(self, column: int) -> str:
+        """What a column is called."""
+        return f"hash {column}"
 
     def columns(self, names: list[str]) -> np.ndarray:
         """(len(names),) int32 column of every name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from bcfw.errors import InputError
@@ -17,7 +17,8 @@ from bcfw.formats import (
     choose_attributes,
     open_lines,
 )
-from bcfw.inputs.spans import are_span_labels
+from bcfw.formats.tables import DELIMITERS
+from bcfw.inputs.spans import are_span_labels, is_span_label
 
 #: The attribute that every single example has: its weights are the biases of the labels.
 CONSTANT = "(constant)"
@@ -46,7 +47,10 @@ class TextSource:
             yield from self.format.examples(lines, lines.source, labelled)
 
     def choose(self, labels: Iterable[str], fast: bool = False) -> None:
-        """Choose the attributes of columns by their number and the labels, unless they are given."""
+        """Choose the attributes of columns by their number and the labels, unless they are given.
+
+        ``fast`` asks for the smaller set, where there is one.
+        """
         if self.format.name != "conll" or self.attributes is not None:
             return
         chosen = choose_attributes(self.format.settings["columns"], labels)
@@ -83,12 +87,39 @@ class TextSource:
         """The source that a model file remembers; ``where`` names the file."""
         try:
             format = FORMATS[header["format"]](**header["settings"])
+            if not POSSIBLE[format.name](format.settings):
+                raise ValueError(f"settings {format.settings}")
             if "template" in header:
-                return cls(format, Templates(header["template"], "template"))
+                return cls(format, Templates(str(header["template"]), "template"))
             name = header["attributes"]
-            return cls(format, None if name is None else ATTRIBUTE_SETS[name])
-        except (KeyError, TypeError, ValueError) as error:
+            return cls(format, ATTRIBUTE_SETS[name] if format.name == "conll" else None)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{where}: the model's format or attributes are not known here ({error!r})") from error
+
+
+def as_spans(truth: list[list[str]]) -> list[list[str]]:
+    """True labels of spans; one that is none, which training has not seen, is a span that cannot be found."""
+    return [[label if is_span_label(label) else f"B-{label}" for label in labels] for labels in truth]
+
+
+def possible_table(settings: dict[str, Any]) -> bool:
+    """Whether the settings of a table fit each other."""
+    columns, texts = settings["columns"], settings["texts"]
+    if not (isinstance(columns, list) and all(isinstance(name, str) for name in columns) and isinstance(texts, list)):
+        return False
+    places = [settings["label"]] + ([] if settings["sequence"] is None else [settings["sequence"]])
+    known = all(type(place) is int and 0 <= place < len(columns) for place in places)
+    flags = all(type(flag) is bool for flag in [*texts, settings["header"]])
+    return known and flags and len(texts) == len(columns) and settings["delimiter"] in DELIMITERS
+
+
+#: What the settings of a format in a model file may be.
+POSSIBLE: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "conll": lambda settings: type(settings["columns"]) is int and settings["columns"] >= 2,
+    "crfsuite": lambda settings: True,
+    "libsvm": lambda settings: type(settings["qid"]) is bool,
+    "csv": possible_table,
+}
 
 
 def numbered(features: tuple[list[int], list[float]]) -> list[tuple[str, float]]:

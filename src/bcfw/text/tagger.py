@@ -16,10 +16,10 @@ from bcfw import model_file
 from bcfw.errors import InputError
 from bcfw.files import PathLike
 from bcfw.formats import Example
-from bcfw.inputs.spans import LETTERS, in_scheme, is_span_label, penalties
+from bcfw.inputs.spans import ENCODINGS, LETTERS, in_scheme, is_span_label, penalties
 from bcfw.tagging.attributes import read
 from bcfw.tagging.decoder import ChainDecoder
-from bcfw.tagging.vocabulary import Encoded, FastVocabulary, HashedColumns, Vocabulary, encode
+from bcfw.tagging.vocabulary import MOST_HASHED, Encoded, FastVocabulary, HashedColumns, Vocabulary, encode
 from bcfw.text.source import TextSource
 
 #: The kind of model files that hold a tagger.
@@ -33,8 +33,8 @@ MODELS = ("chain", "multiclass")
 FEW_POSITIONS = 200
 
 
-class Compiled:
-    """Says when compiled code pays, and has the vocabulary in that form."""
+class CompiledLookup:
+    """The vocabulary in compiled code, and when that pays: loading the compiler takes half a second."""
 
     def __init__(self, vocabulary: Vocabulary | HashedColumns) -> None:
         self._given = vocabulary
@@ -81,20 +81,20 @@ class Tagger:
     values: np.ndarray
     certificate: dict[str, Any] = field(default_factory=dict)
     _decoder: ChainDecoder = field(init=False)
-    _compiled: Compiled = field(init=False)
+    _compiled: CompiledLookup = field(init=False)
 
     def __post_init__(self) -> None:
         K, F = len(self.labels), len(self.vocabulary)
         unary = int(np.searchsorted(self.places, F * K))
-        rest = np.zeros(dimension(self.model, F, K) - F * K)
+        rest = np.zeros((2 + K) * K)  # all zero for single examples
         rest[self.places[unary:] - F * K] = self.values[unary:]
-        first, last, transitions = np.split(rest, [K, 2 * K]) if self.model == "chain" else np.zeros((3, K))
-        steps = first, last, transitions.reshape(-1, K) if self.model == "chain" else np.zeros((K, K))
+        first, last, transitions = np.split(rest, [K, 2 * K])
+        steps: tuple[Any, ...] = first, last, transitions.reshape(K, K)
         if self.encoding is not None:
             steps = tuple(one + more for one, more in zip(steps, penalties(self.labels, self.encoding), strict=True))
         decoder = ChainDecoder.of_entries(self.places[:unary], self.values[:unary], F, steps)
         object.__setattr__(self, "_decoder", decoder)
-        object.__setattr__(self, "_compiled", Compiled(self.vocabulary))
+        object.__setattr__(self, "_compiled", CompiledLookup(self.vocabulary))
 
     def tag(self, sequences: Iterable[Any]) -> list[list[str]]:
         """The labels of every position of sequences, whose positions have attributes by name."""
@@ -155,8 +155,8 @@ class Tagger:
         found = model_file.read(path)
         if found.kind != KIND:
             raise InputError(
-                f"{path} holds a {found.kind}, not a model that labels text; give one that bcfw train has written, or "
-                "read it by bcfw.load"
+                f"{path} holds another kind of model ({found.kind}), not one that labels text; give one that bcfw "
+                "train has written, or read it by bcfw.load"
             )
         return cls.from_file(found)
 
@@ -176,8 +176,8 @@ class Tagger:
             header["model"],
             source,
             labels,
-            header["encoding"],
-            header["scheme"],
+            header.get("encoding"),
+            header.get("scheme"),
             vocabulary,
             places,
             values,
@@ -196,7 +196,8 @@ def checked_labels(header: dict[str, Any], where: str) -> list[str]:
     texts = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
     possible = header.get("model") in MODELS and texts and len(set(labels)) == len(labels) > 0  # type: ignore[arg-type]
     if encoding is not None or scheme is not None:
-        possible = possible and encoding in LETTERS and scheme in LETTERS and all(map(is_span_label, labels or ()))
+        known = isinstance(encoding, str) and isinstance(scheme, str) and encoding in ENCODINGS and scheme in LETTERS
+        possible = possible and known and all(map(is_span_label, labels or ()))
     if not possible:
         raise InputError(f"{where}: the model's labels cannot be right; train it anew")
     return list(labels or ())
@@ -206,7 +207,7 @@ def read_vocabulary(header: dict[str, Any], arrays: Any, where: str) -> Vocabula
     """The columns of a file's attributes."""
     hashed = header.get("hashed")
     if hashed is not None:
-        if not isinstance(hashed, int) or isinstance(hashed, bool) or not 1 <= hashed < 2**31:
+        if not isinstance(hashed, int) or isinstance(hashed, bool) or not 1 <= hashed <= MOST_HASHED:
             raise InputError(f"{where}: {hashed!r:.40} is no number of hashed columns; train the model anew")
         return HashedColumns(hashed)
     names = model_file.unpack_strings(arrays, "names")

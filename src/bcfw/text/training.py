@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from bcfw.solvers.legs import Legs
 from bcfw.tagging.attributes import batches
 from bcfw.tagging.rows import stacked_rows
 from bcfw.tagging.vocabulary import UNKNOWN, Encoded, HashedColumns, Vocabulary, encode, learn
-from bcfw.text.source import TextSource
+from bcfw.text.source import TextSource, as_spans
 from bcfw.text.tagger import Tagger
 from bcfw.training import train
 
@@ -34,11 +33,12 @@ LAM = 0.002
 #: What lam is multiplied by to find those that a validation file chooses from, the largest first.
 GRID = (8.0, 4.0, 2.0, 1.0, 0.5, 0.25)
 
-#: Up to so many weights the whole path is followed instead of a grid, within this share of P(0), and down to this part
-#: of the first lam of the grid.
+#: Up to so many weights the whole path is followed instead of a grid, down to this part of the first lam of the grid.
 FEW_WEIGHTS = 20_000
-PATH_EPS = 0.02
 PATH_DEPTH = 1e-3
+
+#: The path needs a gap to move on: the smallest share of P(0) that it is given.
+LEAST_EPS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,6 @@ class Corpus:
     @property
     def n_examples(self) -> int:
         return len(self.rows.offsets) - 1
-
-    @property
-    def by_label(self) -> list[list[str]]:
-        """The labels of every example."""
-        names = [self.labels[code] for code in self.codes.tolist()]
-        return [names[a:b] for a, b in pairwise(self.rows.offsets.tolist())]
 
     def __str__(self) -> str:
         unit = "sequences" if self.source.format.sequences else "examples"
@@ -187,8 +181,6 @@ class Task:
         """The regularisation that is asked for, or that suits the attributes."""
         options, attributes = self.options, self.corpus.source.attributes
         if options.lam is not None:
-            if options.C is not None:
-                raise OptionError("lam and C are both given; leave one of them out")
             return options.lam
         if options.C is not None:
             return 1.0 / (options.C * self.corpus.n_examples)
@@ -230,8 +222,9 @@ class Task:
             self.model,
             self.X,
             self.y,
-            eps=PATH_EPS * worst,
+            eps=max(self.options.tol, LEAST_EPS) * worst,
             lam_min=PATH_DEPTH * float(values[0]),
+            solver=None if self.options.solver == "auto" else self.options.solver,
             **self.options.limits(),
         )
 
@@ -258,18 +251,28 @@ class Task:
 
     def certificate(self, result: Result) -> dict[str, Any]:
         """What a model file says about the training."""
+        proof = {"primal": float(result.primal), "dual": finite_or_none(result.dual), "gap": finite_or_none(result.gap)}
+        return self._facts(result, result.status, result.lam, result.training_seconds, **proof)
+
+    def chosen_certificate(self, choice: Choice) -> dict[str, Any]:
+        """The same about weights that were chosen on other data."""
+        path, j = choice.path, choice.best
+        status = "converged" if path.status in ("complete", "lam_min") else path.status
+        found = {"gap": float(path.gaps[j]), "validation": float(choice.scores[j])}
+        return self._facts(path, status, choice.lam, path.seconds, **found)
+
+    def _facts(self, run: Any, status: str, lam: float, seconds: float, **found: Any) -> dict[str, Any]:
+        """What results and paths have alike, and what was found."""
         return {
-            "status": result.status,
-            "certified": bool(result.certified),
-            "primal": float(result.primal),
-            "dual": finite_or_none(result.dual),
-            "gap": finite_or_none(result.gap),
-            "lam": float(result.lam),
+            "status": status,
+            "certified": bool(run.certified),
+            **found,
+            "lam": float(lam),
             "tol": float(self.options.tol),
-            "passes": float(result.n_passes),
-            "oracle_calls": int(result.n_oracle_calls),
-            "seconds": float(result.training_seconds),
-            "solver": repr(result.solver),
+            "passes": float(run.n_passes),
+            "oracle_calls": int(run.n_oracle_calls),
+            "seconds": float(seconds),
+            "solver": repr(run.solver),
             **self.sizes(),
         }
 
@@ -321,7 +324,8 @@ class Task:
                 raise OptionError(f"class weight: there is no label {label!r}; {nearest(label, known)}")
             if not (math.isfinite(weight) and weight > 0.0):
                 raise OptionError(f"class weight: the weight of {label!r} must be a number > 0, got {weight}")
-        factors = np.array([given.get(label, given.get(label[2:], 1.0)) for label in self.labels])
+        spans = self.encoding is not None
+        factors = np.array([given.get(label, given.get(label[2:], 1.0) if spans else 1.0) for label in self.labels])
         return factors[:, None] * (1.0 - np.eye(len(self.labels)))
 
 
@@ -357,23 +361,6 @@ class Choice:
 
 def validated(task: Task, path: RegularizationPath, rows: Encoded, truth: list[list[str]]) -> Choice:
     """Measure the weights of a path on other data: F1 where the labels are those of spans, else right labels."""
-    measure = span_f1 if task.corpus.source.has_spans(task.corpus.labels) else flat_accuracy
-    return Choice(path, path.evaluate(lambda w: measure(truth, task.tagger(w).tag_encoded(rows))))
-
-
-def chosen_certificate(task: Task, choice: Choice) -> dict[str, Any]:
-    """What a model file says about weights that were chosen on other data."""
-    path, j = choice.path, choice.best
-    return {
-        "status": "converged" if path.status in ("complete", "lam_min") or j < len(path.lambdas) - 1 else path.status,
-        "certified": bool(path.certified),
-        "gap": float(path.gaps[j]),
-        "lam": choice.lam,
-        "tol": float(task.options.tol),
-        "passes": float(path.n_passes),
-        "oracle_calls": int(path.n_oracle_calls),
-        "seconds": float(path.seconds),
-        "solver": repr(path.solver),
-        "validation": float(choice.scores[j]),
-        **task.sizes(),
-    }
+    has_spans = task.corpus.source.has_spans(task.corpus.labels)
+    measure, known = (span_f1, as_spans(truth)) if has_spans else (flat_accuracy, truth)
+    return Choice(path, path.evaluate(lambda w: measure(known, task.tagger(w).tag_encoded(rows))))
