@@ -464,3 +464,16 @@ def test_wrong_questions_about_weights(fitted):
     ):
         with pytest.raises(NotFittedError):
             question()
+
+
+def test_lam_is_chosen_for_attributes_and_labels_of_spans():
+    rng = np.random.default_rng(3)
+    words = [rng.integers(4, size=rng.integers(2, 6)) for _ in range(40)]
+    X = [[{"word": f"w{word}", "odd": bool(word % 2)} for word in one] for one in words]
+    y = [["O" if word == 0 else "B-X" if word < 3 else "B-Y" for word in one] for one in words]
+    options = {"encoding": "IOBES", "vectorizer": AttributeVectorizer(min_count=2), "normalize": False}
+    svm = bcfw.ChainSVMCV(cv=3, lam_min=1e-3, **options).fit(X, y)
+    assert {label[0] for label in svm.classes_} == {"O", "S"}
+    assert svm.score(X, y) > 0.9
+    plain = bcfw.ChainSVM(lam=svm.lam_, **options).fit(X, y)
+    assert [one.tolist() for one in plain.predict(X)] == [one.tolist() for one in svm.predict(X)]

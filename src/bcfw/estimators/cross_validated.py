@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bcfw.estimators.attributes import AttributeVectorizer
 from bcfw.estimators.chain import SCORING as CHAIN_SCORING
 from bcfw.estimators.chain import ChainSVM
 from bcfw.estimators.multiclass import MulticlassSVM
@@ -113,7 +114,8 @@ class StructuralSVMCV(PathSearch, StructuralSVM):
 class ChainSVMCV(PathSearch, ChainSVM):
     """A :class:`bcfw.ChainSVM` that chooses lam by cross-validation over regularisation paths.
 
-    X is a list of (T_i, F) arrays or sparse matrices; y a list with T_i labels, of any hashable type, for each.
+    X is a list of (T_i, F) arrays or sparse matrices, or of positions that have attributes by name; y a list with T_i
+    labels, of any hashable type, for each.
 
     Parameters
     ----------
@@ -123,8 +125,9 @@ class ChainSVMCV(PathSearch, ChainSVM):
     scoring : "label", "sequence", str or callable
         What is maximised, and what :meth:`score` returns: positions or whole sequences predicted right, the score of a
         scikit-learn scorer, or of a callable ``(estimator, X, y)``.
-    cost, class_weight, end_bias, normalize, fit_intercept, intercept_scaling, unseen
-        See :class:`bcfw.ChainSVM`. Within the folds, labels that were not trained on are wrong predictions.
+    cost, class_weight, end_bias, normalize, fit_intercept, intercept_scaling, encoding, vectorizer, unseen
+        See :class:`bcfw.ChainSVM`. Within the folds, labels that were not trained on are wrong predictions, and
+        attributes that were not count for nothing.
     probability, probability_folds
         See :class:`bcfw.MulticlassSVM`. The temperature is fitted once lam is chosen, by more trainings with ``lam_``.
 
@@ -166,6 +169,8 @@ class ChainSVMCV(PathSearch, ChainSVM):
         normalize: bool = True,
         fit_intercept: bool = False,
         intercept_scaling: float = 1.0,
+        encoding: str | None = None,
+        vectorizer: AttributeVectorizer | None = None,
         unseen: str = "error",
         max_passes: float = 10_000,
         max_seconds: float | None = None,
