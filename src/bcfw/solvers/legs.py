@@ -30,8 +30,7 @@ class Legs:
     the file (``warm_start`` with the same path) takes the same steps, to the same certificate, as one that was never
     interrupted, and at most one leg is lost. What a solver remembers besides (momentum, averages, the cache) starts
     again in each leg, and so do the outputs that were kept of models written in Python: legs should be long enough for
-    that. The solver must not read the clock; "auto" does so for
-    oracles whose operations are not counted.
+    that. The solver must not read the clock; "auto" does so for oracles whose operations are not counted.
 
     Parameters
     ----------
