@@ -8,7 +8,6 @@ import click
 import numpy as np
 
 from bcfw.commands.failures import told
-from bcfw.tagging.vocabulary import HashedColumns
 
 
 @click.command()
@@ -24,7 +23,7 @@ def info(model: str, top: int) -> None:
         versions = ", ".join(f"{name} {version}" for name, version in found.header.get("versions", {}).items())
         click.echo(f"{model}: {found.kind} (written by {versions})")
         if found.kind == KIND:
-            click.echo("\n".join(about(Tagger.load(model), top)))
+            click.echo("\n".join(about(Tagger.from_file(found), top)))
         else:
             click.echo("\n".join(about_header(found.header)))
 
@@ -58,12 +57,10 @@ def top_lines(tagger: Any, top: int) -> list[str]:
     K, F = len(tagger.labels), len(tagger.vocabulary)
     unary = np.flatnonzero(tagger.places < F * K)
     order = unary[np.argsort(-np.abs(tagger.values[unary]), kind="stable")][:top]
-    hashed = isinstance(tagger.vocabulary, HashedColumns)
-    name_of = tagger.vocabulary.name_of if hashed else tagger.vocabulary.names.__getitem__
-    return [
-        f"  {tagger.values[j]:+8.4f}  {tagger.labels[tagger.places[j] % K]}  {name_of(tagger.places[j] // K)}"
-        for j in order
-    ]
+    attributes, labels = np.divmod(tagger.places[order], K)
+    names = tagger.vocabulary.names_of(attributes.tolist())
+    rows = zip(tagger.values[order], labels, names, strict=True)
+    return [f"  {value:+8.4f}  {tagger.labels[label]}  {name}" for value, label, name in rows]
 
 
 def about_header(header: dict[str, Any]) -> list[str]:

@@ -12,6 +12,7 @@ import click
 
 from bcfw.errors import OptionError, nearest
 from bcfw.formats import ATTRIBUTE_SETS, FORMATS, Templates
+from bcfw.inputs.spans import ENCODINGS
 from bcfw.text.source import TextSource
 
 Command = Callable[..., Any]
@@ -55,7 +56,7 @@ training_options = together(
     click.option("--seed", type=int, default=0, show_default=True),
     click.option(
         "--encoding",
-        type=click.Choice(["auto", "BIO", "IOBES", "none"]),
+        type=click.Choice(["auto", *ENCODINGS, "none"]),
         default="auto",
         show_default=True,
         help="Scheme in which labels of spans are learned.",

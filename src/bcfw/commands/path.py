@@ -19,20 +19,16 @@ def path(validate: str | None, **given: Any) -> None:
 
     Where weights are few, the lam are the breakpoints of the whole regularisation path; else a grid around --lam.
     """
+    from bcfw.text.training import read_more, validated
+
     with told():
         common = Common.of(given)
         task = common.task()
-        other = None
-        if validate is not None:
-            from bcfw.text.training import read_more
-
-            other = read_more(task.corpus, validate)
+        other = None if validate is None else read_more(task.corpus, validate)
         found = task.path()
         common.say(found.summary())
         columns = {"lam": found.lambdas, "gap": found.gaps, "norm": found.norms}
         if other is not None:
-            from bcfw.text.training import validated
-
             choice = validated(task, found, *other)
             columns["score"] = 100.0 * choice.scores
             common.say(f"lam {choice.lam:.4g} is the best on {validate}")

@@ -22,7 +22,7 @@ from bcfw.inputs.labels import cost_matrix
 from bcfw.inputs.matrices import require_finite, sequence_matrix, stacked_matrix
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.inputs.sequences import Sequences, lengths_of, read_sequences
-from bcfw.inputs.spans import LETTERS, in_scheme, is_span_label, penalties, scheme_of
+from bcfw.inputs.spans import ENCODINGS, LETTERS, in_scheme, is_span_label, penalties, scheme_of
 from bcfw.models import Chain
 from bcfw.models.max_marginals import chain_max_marginals
 from bcfw.options import Choice, Flag, Option
@@ -35,7 +35,7 @@ from bcfw.tagging.vocabulary import Encoded
 
 SCORING = Choice("label", "sequence")
 
-ENCODING = Choice(None, "BIO", "IOBES")
+ENCODING = Choice(None, *ENCODINGS)
 
 
 class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
@@ -282,7 +282,10 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         require_finite(stack.rows, self._name, unit="position")
         rows = sp.csr_array(stack.rows)
         return Encoded(
-            *(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float64)), stack.offsets
+            indptr=rows.indptr.astype(np.int64),
+            columns=rows.indices.astype(np.int32),
+            values=rows.data.astype(np.float64),
+            offsets=stack.offsets,
         )
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:

@@ -48,6 +48,11 @@ class Vocabulary:
         """All names, in the order of their columns."""
         return list(self._column)
 
+    def names_of(self, columns: Iterable[int]) -> list[str]:
+        """The names of some columns."""
+        names = self.names
+        return [names[column] for column in columns]
+
     def columns(self, names: list[str]) -> np.ndarray:
         """(len(names),) int32 column of every name; ``UNKNOWN`` for those that were never learned."""
         unknown = itertools.repeat(UNKNOWN)
@@ -124,11 +129,11 @@ class HashedColumns:
     @property
     def names(self) -> list[str]:
         """What the columns are called."""
-        return list(map(self.name_of, range(self._size)))
+        return self.names_of(range(self._size))
 
-    def name_of(self, column: int) -> str:
-        """What a column is called."""
-        return f"hash {column}"
+    def names_of(self, columns: Iterable[int]) -> list[str]:
+        """What some columns are called."""
+        return [f"hash {column}" for column in columns]
 
     def columns(self, names: list[str]) -> np.ndarray:
         """(len(names),) int32 column of every name."""

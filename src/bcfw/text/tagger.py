@@ -129,7 +129,7 @@ class Tagger:
         used, columns = np.unique(self.places[unary] // K, return_inverse=True)
         places = self.places - (F - len(used)) * K
         places[unary] = columns * K + self.places[unary] % K
-        names = np.array(self.vocabulary.names, dtype=object)[used].tolist()
+        names = self.vocabulary.names_of(used.tolist())
         return dataclasses.replace(self, vocabulary=Vocabulary(names), places=places)
 
     def save(self, path: PathLike) -> None:
