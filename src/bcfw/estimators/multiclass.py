@@ -16,7 +16,7 @@ from bcfw.estimators.base import Task, weighted_mean
 from bcfw.estimators.kernelized import KernelSVM
 from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
 from bcfw.estimators.repeats import merge_repeats
-from bcfw.inputs.classes import encode, find_classes, label_array
+from bcfw.inputs.classes import encode, find_classes, label_array, require_labels
 from bcfw.inputs.matrices import in_pieces, require_finite, require_numbers
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import Multiclass
@@ -195,6 +195,8 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
         labels = None if y is None else label_array(y)
         require_numbers(X, self._name)
+        if labels is not None:
+            require_labels(labels, self._example)
         X, labels = validate_data(self, X, labels, ensure_all_finite=False, **INPUT)
         require_finite(X, self._name)
         if labels.dtype.kind != "O":

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from bcfw.estimators.base import LinearSVM, Task, check_classes
 from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
 from bcfw.estimators.repeats import merge_repeats
-from bcfw.inputs.classes import require_two_classes
+from bcfw.inputs.classes import label_array, require_labels, require_two_classes
 from bcfw.inputs.labels import binary_labels
 from bcfw.inputs.matrices import in_pieces, require_finite, require_numbers
 from bcfw.inputs.numbers import dense
@@ -186,6 +186,8 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
         require_numbers(X, self._name)
+        if y is not None and not sp.issparse(y):
+            require_labels(label_array(y), f"{self._name}: example {{}}".format)
         X, y = validate_data(self, X, y, multi_output=True, ensure_all_finite=False, **INPUT)
         require_finite(X, self._name)
         weight = read_sample_weight(sample_weight, X.shape[0])

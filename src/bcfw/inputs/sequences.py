@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from bcfw.errors import InputError
 from bcfw.inputs.examples import read_list
-from bcfw.inputs.numbers import offsets
+from bcfw.inputs.numbers import offsets, unmasked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +48,7 @@ class Sequences:
     offsets: Any
 
     def __post_init__(self) -> None:
-        rows = self.rows.tocsr() if sp.issparse(self.rows) else np.asarray(self.rows)
+        rows = self.rows.tocsr() if sp.issparse(self.rows) else np.asarray(unmasked(self.rows, "Sequences: rows"))
         if rows.ndim not in (1, 2):
             raise InputError(f"Sequences: rows must be an (N, F) matrix or (N,) labels, got shape {rows.shape}")
         object.__setattr__(self, "rows", rows)
@@ -57,7 +57,8 @@ class Sequences:
     @classmethod
     def from_list(cls, sequences: Any) -> Sequences:
         """Stack a list of (T_i, F) arrays or sparse matrices, or of (T_i,) arrays; one sparse one makes all sparse."""
-        parts = [x if sp.issparse(x) else np.asarray(x) for x in read_list(sequences, "sequences", "Sequences")]
+        given = enumerate(read_list(sequences, "sequences", "Sequences"))
+        parts = [x if sp.issparse(x) else np.asarray(unmasked(x, f"Sequences: sequence {i}")) for i, x in given]
         if not parts:
             raise InputError("Sequences: the list is empty; give at least one sequence")
         for i, part in enumerate(parts):

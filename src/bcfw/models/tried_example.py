@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from bcfw.errors import ModelError
 from bcfw.inputs.bounds import join_bounds
+from bcfw.inputs.numbers import unmasked
 from bcfw.kernels.specialise import source
 from bcfw.models.compiled import CompiledModel, checked_pack
 from bcfw.models.findings import TOLERANCE
@@ -32,6 +33,7 @@ def features_of(model: Any, x: Any, y: Any) -> np.ndarray:
     given = model.features(x, y)
     if np.iscomplexobj(given):
         raise ModelError("features(x, y) are complex; only real features are supported")
+    unmasked(given, "features(x, y)", ModelError)
     vector = given.toarray().ravel() if sp.issparse(given) else np.asarray(given, dtype=float).ravel()
     if vector.shape != (model.dim,):
         raise ModelError(f"features(x, y) has {vector.size} numbers, but dim = {model.dim}")
