@@ -1,4 +1,4 @@
-"""Entries that are hidden by a mask, and labels that are missing: refused with the place, in whatever form they come."""
+"""Entries that are hidden by a mask, and labels that are missing: refused with their place, in every form."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -89,14 +91,23 @@ class ProbabilitySVM(BaseSVM):
         return self.result_.model.probabilities(self.result_.w, X, temperature=self.temperature_)
 
 
-def offers_probabilities(estimator: Any) -> bool:
-    """For ``available_if``: whether ``predict_proba`` is there."""
-    if not estimator.probability:
-        raise AttributeError(
-            f"{type(estimator).__name__}: predict_proba needs probability=True, an option of MulticlassSVM, ChainSVM, "
-            "MultilabelSVM, TreeSVM and of those that choose their lam"
-        )
-    return True
+class NeedsProbability:
+    """A decorator: the method is there if ``probability`` is True; else the error says what to do.
+
+    scikit-learn's ``available_if`` hides the method, too, but its last line says no more than that there is none.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+        functools.update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, estimator: Any, owner: type) -> Any:
+        if estimator is None:
+            return self._method
+        if not estimator.probability:
+            name = f"{owner.__name__}: {self._method.__name__}"
+            raise AttributeError(f"{name} needs probability=True; make the estimator with this option and fit it")
+        return types.MethodType(self._method, estimator)
 
 
 class HeldOut(NamedTuple):

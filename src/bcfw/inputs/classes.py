@@ -129,7 +129,9 @@ def require_labels(labels: np.ndarray, where: Where) -> None:
     for place in np.argwhere(missing)[:1]:
         label = labels[tuple(place)]
         shown = "NaN" if isinstance(label, Number) else str(label)
-        raise InputError(f"{where(int(place[0]))}: a label is {shown}, which means missing; give it, or leave the example out")
+        raise InputError(
+            f"{where(int(place[0]))}: a label is {shown}, which means missing; give it, or leave the example out"
+        )
 
 
 def is_missing(label: Any) -> bool:

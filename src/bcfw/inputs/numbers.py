@@ -48,7 +48,9 @@ def unmasked(values: Any, what: str, error_class: type[Exception] = InputError) 
     """Values as they are, if no array among them hides an entry by a mask: numpy would take what is hidden."""
     place = masked_place(values)
     if place is not None:
-        raise error_class(f"{what} has a masked entry{f' at {place}' * bool(place)}; fill in or leave out what is missing")
+        raise error_class(
+            f"{what} has a masked entry{f' at {place}' * bool(place)}; fill in or leave out what is missing"
+        )
     return values
 
 
