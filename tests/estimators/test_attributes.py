@@ -498,6 +498,12 @@ def test_predictions_for_names_are_lists_of_plain_labels(labelled):
     assert pickle.loads(pickle.dumps(predicted)) == predicted
 
 
+def test_texts_of_numpy_are_texts():
+    given = AttributeVectorizer().fit_transform([[{"word": np.str_("cat"), np.str_("more"): [np.str_("x")]}]])
+    assert given.rows.shape == (1, 2)
+    assert AttributeVectorizer().fit([[{"w": np.str_("cat")}]]).get_feature_names_out().tolist() == ["w:cat"]
+
+
 def test_a_warning_where_no_attribute_is_known(labelled):
     X, _, y, _ = labelled
     svm = ChainSVM(lam=0.1).fit(X, y)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import types
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError
@@ -92,22 +92,25 @@ class ProbabilitySVM(BaseSVM):
 
 
 class NeedsProbability:
-    """A decorator: the method is there if ``probability`` is True; else the error says what to do.
-
-    scikit-learn's ``available_if`` hides the method, too, but its last line says no more than that there is none.
-    """
+    """A decorator: scikit-learn's ``available_if``, with an error whose last line says what to do."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
-        self._method = method
+        self._hidden = available_if(offers_probabilities)(method)
         functools.update_wrapper(self, method)  # type: ignore[arg-type]
 
-    def __get__(self, estimator: Any, owner: type) -> Any:
-        if estimator is None:
-            return self._method
-        if not estimator.probability:
-            name = f"{owner.__name__}: {self._method.__name__}"
-            raise AttributeError(f"{name} needs probability=True; make the estimator with this option and fit it")
-        return types.MethodType(self._method, estimator)
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        try:
+            return self._hidden.__get__(estimator, owner)
+        except AttributeError as error:
+            raise AttributeError(str(error.__cause__)) from error.__cause__
+
+
+def offers_probabilities(estimator: Any) -> bool:
+    """Whether ``predict_proba`` is there."""
+    if not estimator.probability:
+        name = type(estimator).__name__
+        raise AttributeError(f"{name}: predict_proba needs probability=True; make the estimator with it and fit it")
+    return True
 
 
 class HeldOut(NamedTuple):

@@ -110,7 +110,8 @@ def read_sequences(X: Any, owner: str) -> Sequences | list[Any]:
         kind = "sparse matrix" if sp.issparse(X) else "array"
         raise InputError(
             f"{owner}: X is one {kind} of shape {X.shape}; give a list with one (T, F) matrix per sequence (for one "
-            "sequence give [x]), or bcfw.Sequences(X, offsets) if the sequences stand in it one after the other"
+            "sequence give [x]), or bcfw.Sequences(X, offsets) if the sequences stand in it one after the other; in a "
+            "pipeline bcfw.PositionWise(transformer) keeps them apart"
         )
     return read_list(X, "X", owner)
 

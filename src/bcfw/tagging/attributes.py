@@ -117,7 +117,7 @@ def add_dict(position: dict[Any, Any], prefix: str, names: list[Any], weights: l
     """Append the attributes of a dict; ``where()`` names the position in errors."""
     for key, value in position.items():
         kind = type(value)
-        if kind is str:
+        if isinstance(value, str):
             names.append(f"{prefix}{key}:{value}")
             weights.append(1.0)
         elif kind is bool or isinstance(value, np.bool_):
