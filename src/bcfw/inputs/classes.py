@@ -22,6 +22,10 @@ FAMILIES = {"b": "number", "i": "number", "u": "number", "f": "number", "U": "te
 #: What the option ``unseen`` takes.
 UNSEEN = Choice("error", "wrong")
 
+#: Types whose only value means that something is missing, and is neither equal nor unequal to itself: pandas' NA, and
+#: what numpy has in place of masked entries. (NaN and NaT are not equal to themselves.)
+MISSING = ("NAType", "MaskedConstant")
+
 #: Says which example a position in the flat labels belongs to.
 Where = Callable[[int], str]
 
@@ -135,13 +139,13 @@ def require_labels(labels: np.ndarray, where: Where) -> None:
 
 
 def is_missing(label: Any) -> bool:
-    """Whether something stands for a label that is not there: None, NaN, NaT, or the NA of pandas."""
-    if label is None:
+    """Whether something stands for a label that is not there."""
+    if label is None or type(label).__name__ in MISSING:
         return True
     try:
         return bool(label != label)
-    except (TypeError, ValueError):  # NA is neither equal nor unequal to itself; arrays are no labels
-        return type(label).__name__ == "NAType"
+    except (TypeError, ValueError):  # arrays, which are no labels
+        return False
 
 
 def find_classes(flat: np.ndarray, where: Where) -> tuple[np.ndarray, np.ndarray]:

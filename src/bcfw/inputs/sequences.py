@@ -48,7 +48,7 @@ class Sequences:
     offsets: Any
 
     def __post_init__(self) -> None:
-        rows = self.rows.tocsr() if sp.issparse(self.rows) else np.asarray(unmasked(self.rows, "Sequences: rows"))
+        rows = self.rows.tocsr() if sp.issparse(self.rows) else row_array(self.rows, "Sequences: rows")
         if rows.ndim not in (1, 2):
             raise InputError(f"Sequences: rows must be an (N, F) matrix or (N,) labels, got shape {rows.shape}")
         object.__setattr__(self, "rows", rows)
@@ -58,7 +58,7 @@ class Sequences:
     def from_list(cls, sequences: Any) -> Sequences:
         """Stack a list of (T_i, F) arrays or sparse matrices, or of (T_i,) arrays; one sparse one makes all sparse."""
         given = enumerate(read_list(sequences, "sequences", "Sequences"))
-        parts = [x if sp.issparse(x) else np.asarray(unmasked(x, f"Sequences: sequence {i}")) for i, x in given]
+        parts = [x if sp.issparse(x) else row_array(x, f"Sequences: sequence {i}") for i, x in given]
         if not parts:
             raise InputError("Sequences: the list is empty; give at least one sequence")
         for i, part in enumerate(parts):
@@ -100,6 +100,13 @@ class Sequences:
 
     def __repr__(self) -> str:
         return f"Sequences of shape {self.rows.shape}, n = {len(self)}"
+
+
+def row_array(values: Any, what: str) -> np.ndarray:
+    """Rows as an array. Lists of labels of mixed types become objects, where numpy would make texts of them all."""
+    array = np.asarray(unmasked(values, what))
+    mixed = isinstance(values, list | tuple) and array.ndim == 1 and array.dtype.kind == "U"
+    return np.fromiter(values, object) if mixed and not all(isinstance(one, str) for one in values) else array
 
 
 def read_sequences(X: Any, owner: str) -> Sequences | list[Any]:

@@ -126,7 +126,8 @@ class Tagger:
         """
         if tokens is not None:
             Flag(False).check("Tagger", "tokens", tokens)
-        given = [self._attributes(sequence, f"Tagger: example {i}", tokens) for i, sequence in enumerate(sequences)]
+        examples = listed(sequences, "Tagger: the input", "one list of positions for each sequence")
+        given = [self._attributes(sequence, f"Tagger: example {i}", tokens) for i, sequence in enumerate(examples)]
         found, compiled = self._encoded(given)
         warn_of_unknown(found, "Tagger")
         return self.tag_encoded(found, compiled)
