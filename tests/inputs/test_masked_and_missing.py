@@ -31,7 +31,7 @@ MASKED = {
     "X": (lambda: train(Multiclass(), hidden(NUMBERS, 2, 1), LABELS), r"X has a masked entry at \[2, 1\]"),
     "rows of X": (lambda: train(Multiclass(), [*NUMBERS[:3], hidden(NUMBERS[3], 1)], LABELS), r"at \[3, 1\]"),
     "one number of X": (lambda: train(Multiclass(), [[0.0], [np.ma.masked]], [0, 1]), r"at \[1, 0\]"),
-    "y": (lambda: train(Multiclass(), NUMBERS, hidden(LABELS, 1)), r"y has a masked entry at \[1\]"),
+    "y": (lambda: train(Multiclass(), NUMBERS, hidden(LABELS, 1)), "example 1 has a masked label"),
     "sequence": (lambda: train(Chain(), [NUMBERS, hidden(NUMBERS, 1, 0)], [LABELS] * 2), r"example 1: X .*\[1, 0\]"),
     "rows of a sequence": (lambda: train(Chain(), [[*NUMBERS[:3], hidden(NUMBERS[3], 0)]], [LABELS]), r"\[3, 0\]"),
     "labels": (lambda: train(Chain(), [NUMBERS] * 2, [LABELS, hidden(LABELS, 3)]), r"example 1: y .* \[3\]"),

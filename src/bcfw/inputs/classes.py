@@ -130,8 +130,8 @@ def require_labels(labels: np.ndarray, where: Where) -> None:
         missing = labels != labels
     else:
         return
-    for place in np.argwhere(missing)[:1]:
-        label = labels[tuple(place)]
+    for place in np.argwhere(np.atleast_1d(missing))[:1]:
+        label = np.atleast_1d(labels)[tuple(place)]
         shown = "NaN" if isinstance(label, Number) else str(label)
         raise InputError(
             f"{where(int(place[0]))}: a label is {shown}, which means missing; give it, or leave the example out"

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError, OptionError
-from bcfw.inputs.numbers import real, unmasked
+from bcfw.inputs.numbers import masked_place, real, unmasked
 from bcfw.inputs.sequences import Sequences
 
 #: The label of a node without one.
@@ -30,6 +30,9 @@ def integer_labels(y: Any, n_labels: int | None, where: Callable[[int], str]) ->
 
     ``where(position)`` names the place of a bad label.
     """
+    hidden = masked_place(y)
+    if hidden:
+        raise InputError(f"{where(hidden[0])} has a masked label; fill in or leave out what is missing")
     array = label_numbers(y, where(0))
     most = (MOST_LABELS if n_labels is None else n_labels) - 1
     bad = np.flatnonzero(~((array >= 0) & (array <= most) & (array == np.floor(array))))

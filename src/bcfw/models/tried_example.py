@@ -127,6 +127,10 @@ class TriedExample:
                 if value <= reached + slack:
                     continue
                 found = f"it returned {shown(answer)} with value {reached:.6g}, but {shown(other)} has {value:.6g}"
+                elsewhere = not is_among(other, own) and is_among(other, outputs)
+                found += (
+                    f"; the rival is {'one for the truth' if y_true is None else 'the plain prediction'}" * elsewhere
+                )
                 if self.must_be_found(other, answer, w, y_true, own, outputs):
                     yield f"{call} is not maximal: ", found
                     return
@@ -135,11 +139,10 @@ class TriedExample:
                         f"the truth is not among the oracle's outputs, although it is better: in {call} {found}; "
                         "training counts it as one"
                     )
-                elif any(same_output(other, output) for output in outputs):
+                elif elsewhere:
                     self.remarks[f"rival: {call}"] = (
-                        f"whether {call} is maximal cannot be decided: {found}; the rival is "
-                        + ("one for the truth" if y_true is None else "the plain prediction")
-                        + f" and may be no output {'without it' if y_true is None else 'for this truth'}"
+                        f"whether {call} is maximal cannot be decided: {found} and may be no output "
+                        f"{'without it' if y_true is None else 'for this truth'}"
                     )
                     break
                 else:
@@ -181,10 +184,9 @@ class TriedExample:
         It is if the oracle returns it, at weights that have been tried (``own``) or at some that favour it. What is
         returned only with or only without the truth may be no output in the other case, if outputs depend on the truth.
         """
-        if any(same_output(y, one) for one in own) or self.can_return(y, answer, w, y_true):
+        if is_among(y, own) or self.can_return(y, answer, w, y_true):
             return True
-        possible = any(same_output(y, one) for one in outputs)
-        possible = possible or (y_true is not None and self.can_return(y, answer, w))
+        possible = is_among(y, outputs) or (y_true is not None and self.can_return(y, answer, w))
         return possible and not self.outputs_depend_on_truth
 
     def can_return(self, y: Any, answer: Any, w: Any, y_true: Any = None) -> bool:
@@ -193,6 +195,10 @@ class TriedExample:
         size = max(1e-12, float(np.linalg.norm(towards)))
         favouring = (self.allowed(w + t / size * towards) for t in (1.0, 10.0, 1e3, 1e5))
         return any(same_output(self.model.oracle(weights, self.x, y_true), y) for weights in favouring)
+
+    def times(self, factor: float, w: Any) -> Any:
+        """Weights times a number, within the model's bounds."""
+        return self.allowed(factor * w)
 
     @functools.cached_property
     def outputs_depend_on_truth(self) -> bool:
@@ -207,21 +213,25 @@ class TriedExample:
         oracle = self.model.oracle
         try:
             for w in self.weights[1:]:
-                y, large = oracle(w, self.x), self.allowed(LARGE * w)
+                y, large = oracle(w, self.x), self.times(LARGE, w)
                 found = oracle(large, self.x, self.y_true)
                 if same_output(found, y) or not same_output(oracle(large, self.x, y), y):
                     continue
-                if not same_output(found, self.y_true) or not same_output(oracle(-large, self.x, y), y):
+                if not same_output(found, self.y_true) or not same_output(oracle(self.times(-LARGE, w), self.x, y), y):
                     return True
         except Exception:
             return True
         return False
 
 
+def is_among(y: Any, outputs: list[Any]) -> bool:
+    return any(same_output(y, other) for other in outputs)
+
+
 def distinct(labelings: list[Any]) -> list[Any]:
     kept: list[Any] = []
     for y in labelings:
-        if not any(same_output(y, other) for other in kept):
+        if not is_among(y, kept):
             kept.append(y)
     return kept
 
