@@ -117,8 +117,6 @@ def test_missing_labels_name_the_example(values, missing):
     y = [*values[:2], MISSING[missing], *values[2:]]
     require_refused(y, shown)
     require_refused(np.array(y, dtype=object), shown)
-    if missing == "None":
-        require_refused(np.array([*values[:2], np.ma.masked, *values[2:]], dtype=object), "--")
     if missing == "NaN":
         require_refused(np.array([0.0, 1.0, np.nan, 0.0]), "NaN")
     if missing == "NaT":
@@ -143,12 +141,20 @@ def require_refused(y, shown):
 
 
 def test_stacked_labels_of_mixed_types_stay_what_they_are():
-    y = bcfw.Sequences(["a", 1, ("b", 2), "a"], [0, 4])
-    assert y[0].tolist() == ["a", 1, ("b", 2), "a"]
+    assert bcfw.Sequences(["a", 1, "b", "a"], [0, 4])[0].tolist() == ["a", 1, "b", "a"]
     assert bcfw.Sequences.from_list([["a", "b"], ["a", 1]])[1].tolist() == ["a", 1]
+    with pytest.raises(
+        InputError, match="Sequences: rows must be an array: one label, or one row of features, in each"
+    ):
+        bcfw.Sequences(["a", 1, ("b", 2), "a"], [0, 4])
     for missing, shown in ((None, "None"), (float("nan"), "NaN")):
         with pytest.raises(InputError, match=f"example 0: a label is {shown}"):
             bcfw.ChainSVM().fit([NUMBERS], bcfw.Sequences(["a", missing, "b", "a"], [0, 4]))
+
+
+def test_a_masked_entry_in_an_array_of_objects_is_missing():
+    with pytest.raises(InputError, match="example 1: a label is --, which means missing"):
+        bcfw.MulticlassSVM().fit(NUMBERS, np.array(["a", np.ma.masked, "b", "a"], dtype=object))
 
 
 def test_missing_labels_are_refused_in_scores():

@@ -104,7 +104,13 @@ class Sequences:
 
 def row_array(values: Any, what: str) -> np.ndarray:
     """Rows as an array. Lists of labels of mixed types become objects, where numpy would make texts of them all."""
-    array = np.asarray(unmasked(values, what))
+    unmasked(values, what)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InputError(
+            f"{what} must be an array: one label, or one row of features, in each place ({error})"
+        ) from error
     mixed = isinstance(values, list | tuple) and array.ndim == 1 and array.dtype.kind == "U"
     return np.fromiter(values, object) if mixed and not all(isinstance(one, str) for one in values) else array
 

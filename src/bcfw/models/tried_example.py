@@ -128,9 +128,8 @@ class TriedExample:
                     continue
                 found = f"it returned {shown(answer)} with value {reached:.6g}, but {shown(other)} has {value:.6g}"
                 elsewhere = not is_among(other, own) and is_among(other, outputs)
-                found += (
-                    f"; the rival is {'one for the truth' if y_true is None else 'the plain prediction'}" * elsewhere
-                )
+                if elsewhere:
+                    found += f"; the rival is {'an output for the truth' if y_true is None else 'the plain prediction'}"
                 if self.must_be_found(other, answer, w, y_true, own, outputs):
                     yield f"{call} is not maximal: ", found
                     return
