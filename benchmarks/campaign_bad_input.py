@@ -2,16 +2,19 @@
 
     python benchmarks/campaign_bad_input.py [--all]
 
-Every argument of ``train``, the estimators, the data sets and the command is damaged in turn. An error is *clear* if it
-is one of the package's (or, from scikit-learn's own checks of estimators, a ValueError or TypeError) and names the
-argument or the example; *raw* if it comes out of numpy, scipy, numba or Python. What is accepted is listed: some of it
+Every argument of ``train``, the estimators, the data sets and the command is damaged in turn; labels that are missing
+are given as lists, arrays and, where these are installed, series of pandas and polars. An error is *clear* if it is one
+of the package's (or, from scikit-learn's own checks of estimators, a ValueError or TypeError) and names the argument or
+the example; *raw* if it comes out of numpy, scipy, numba or Python. What is accepted is listed: some of it
 is harmless, such as bools as numbers.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
+import importlib
 import os
 import tempfile
 import traceback
@@ -29,6 +32,9 @@ from bcfw import datasets
 from bcfw.commands import main as command
 from bcfw.errors import BcfwError
 from bcfw.models import BinaryGraph, Chain, Matching, Multiclass, Multilabel, Tree
+from bcfw.tagging.vocabulary import Vocabulary
+from bcfw.text.source import TextSource
+from bcfw.text.tagger import Tagger
 
 Call = Callable[[], Any]
 
@@ -85,6 +91,13 @@ ESTIMATORS: dict[str, Any] = {
 }
 
 
+#: How series of texts become categories.
+CATEGORIES: dict[str, Callable[[Any, Any], Any]] = {
+    "pandas": lambda pandas, series: series.astype("category"),
+    "polars": lambda polars, series: series.cast(polars.Categorical),
+}
+
+
 def damaged(values: Any) -> Iterator[tuple[str, Any]]:
     """Data with one mistake each."""
     yield from STRANGE.items()
@@ -135,11 +148,79 @@ def damaged_array(array: np.ndarray) -> dict[str, Any]:
         "empty": np.atleast_1d(array)[:0],
         "longer": np.concatenate([np.atleast_1d(array), np.atleast_1d(array)]),
         "structured": np.zeros(array.shape, dtype=[("a", float), ("b", int)]),
+        "masked": masked(array),
+        "masked rows": [masked(row) for row in np.atleast_2d(array)],
+        "mask of nothing": np.ma.array(array, mask=np.zeros(array.shape, bool)),
     }
     if array.ndim == 2:
         found |= {"ragged": [list(array[0]), [1.0]], "narrower": array[:, 1:], "1-D sparse": sp.coo_array(array[0])}
         found |= {"complex sparse": sp.csr_array(array.astype(complex))}
     return found
+
+
+def masked(array: np.ndarray) -> Any:
+    """An array whose first entry is hidden."""
+    hidden = np.ma.array(array, mask=np.zeros(array.shape, bool))
+    hidden.mask.reshape(-1)[:1] = True
+    return hidden
+
+
+def missing_labels() -> Iterator[tuple[str, Any]]:
+    """Labels of the four points, one of which is missing, in every form that can say so."""
+    marks = {"None": None, "NaN": float("nan"), "NaT": np.datetime64("NaT"), "masked": np.ma.masked}
+    for library in ("pandas", "polars"):
+        with contextlib.suppress(ImportError):
+            found = importlib.import_module(library)
+            marks |= {name: getattr(found, name) for name in ("NA", "NaT") if hasattr(found, name)}
+            for values in (["a", None, "b", "a"], [0, None, 1, 0], [True, None, False, True]):
+                yield f"{library} series of {values}", found.Series(values)
+            yield f"{library} categories", CATEGORIES[library](found, found.Series(["a", None, "b", "a"]))
+    for name, mark in marks.items():
+        yield f"list with {name}", ["a", mark, "b", "a"]
+        yield f"numbers with {name}", [0, mark, 1, 0]
+        yield f"array with {name}", np.array(["a", mark, "b", "a"], dtype=object)
+    yield "array of NaN", np.array([0.0, np.nan, 1.0, 0.0])
+    yield "array of NaT", np.array(["2020-01-01", "NaT", "2020-01-02", "2020-01-01"], "M8[D]")
+
+
+def missing_label_calls() -> Iterator[tuple[str, Call]]:
+    graph = (X, np.array([[0, 1], [1, 2], [2, 3]]), np.ones((3, 1)))
+    whole = ["a", "b", "b", "a"]
+    fitted, chain = bcfw.MulticlassSVM().fit(X, whole), bcfw.ChainSVM().fit([X], [whole])
+    for what, bad in missing_labels():
+        yield f"MulticlassSVM y: {what}", lambda b=bad: bcfw.MulticlassSVM(max_passes=5).fit(X, b)
+        yield f"MultilabelSVM y: {what}", lambda b=bad: bcfw.MultilabelSVM(max_passes=5).fit(X, b)
+        yield f"ChainSVM y: {what}", lambda b=bad: bcfw.ChainSVM(max_passes=5).fit([X, X], [whole, b])
+        yield f"ChainSVM stacked y: {what}", lambda b=bad: bcfw.ChainSVM().fit([X], bcfw.Sequences(b, [0, 4]))
+        yield f"TreeSVM y (None: no label): {what}", lambda b=bad: bcfw.TreeSVM(max_passes=5).fit([graph], [b])
+        yield f"MulticlassSVM score: {what}", lambda b=bad: fitted.score(X, b)
+        yield f"ChainSVM score: {what}", lambda b=bad: chain.score([X], [b])
+        yield f"flat_accuracy: {what}", lambda b=bad: bcfw.metrics.flat_accuracy([b], [whole])
+        yield f"train y: {what}", lambda b=bad: quick(Multiclass(), X, b)
+
+
+def tagger_calls() -> Iterator[tuple[str, Call]]:
+    source = TextSource(bcfw.formats.FORMATS["conll"](columns=2), bcfw.formats.ATTRIBUTE_SETS["tagging"])
+    words = Vocabulary(["w[0]=the", "w[0]=cat"])
+    tagger = Tagger("chain", source, ["A", "B"], None, None, words, np.array([0, 3]), np.ones(2))
+    for what, bad in STRANGE.items():
+        for tokens in (None, True, False):
+            yield f"tag {what}, tokens={tokens}", lambda b=bad, t=tokens: tagger.tag(b, tokens=t)
+            yield f"tag [{what}], tokens={tokens}", lambda b=bad, t=tokens: tagger.tag([b], tokens=t)
+            yield f"tag [[{what}]], tokens={tokens}", lambda b=bad, t=tokens: tagger.tag([[b, "the"]], tokens=t)
+            yield f"tag [[({what},)]], tokens={tokens}", lambda b=bad, t=tokens: tagger.tag([[(b,)]], tokens=t)
+        yield f"tag, tokens: {what}", lambda b=bad: tagger.tag([["the", "cat"]], tokens=b)
+
+
+def path_calls() -> Iterator[tuple[str, Call]]:
+    svm = bcfw.MulticlassSVM().fit(X, LABELS)
+    for what, bad in (
+        STRANGE | {"list of texts": ["model"], "NUL": "a\0b", "folder": "/tmp", "no folder": "/nowhere/m"}
+    ).items():
+        yield f"save path: {what}", lambda b=bad: svm.save(b)
+        yield f"Result.save path: {what}", lambda b=bad: svm.result_.save(b)
+        yield f"load path: {what}", lambda b=bad: bcfw.load(b)
+        yield f"Legs path: {what}", lambda b=bad: quick(Multiclass(), X, LABELS, checkpoint=bcfw.Legs(b))
 
 
 def with_first(array: np.ndarray, value: Any) -> np.ndarray:
@@ -278,7 +359,16 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="also print the clear errors")
     shows_all = parser.parse_args().all
     counts: Counter[str] = Counter()
-    groups = (training_calls, model_calls, estimator_calls, data_set_calls, command_calls)
+    groups = (
+        training_calls,
+        model_calls,
+        estimator_calls,
+        missing_label_calls,
+        tagger_calls,
+        path_calls,
+        data_set_calls,
+        command_calls,
+    )
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         os.chdir(folder)

@@ -185,3 +185,11 @@ def test_wide_and_turned_arrays_come_back():
 def test_what_is_no_data(value):
     with pytest.raises(InputError, match=r"^it(\.0)* is .* cannot be saved"):
         encode(value, "it", {})
+
+
+@pytest.mark.parametrize("path", [b"model.bcfw", 3, None, ["model.bcfw"]], ids=repr)
+def test_paths_are_texts_or_path_objects(path):
+    result = bcfw.train(bcfw.models.Multiclass(), np.eye(2), [0, 1], tol=1.0)
+    for call in (result.save, bcfw.load, bcfw.MulticlassSVM(tol=1.0).fit(np.eye(2), [0, 1]).save):
+        with pytest.raises(bcfw.OptionError, match=r"model file must be a path, a text or a pathlib.Path, got"):
+            call(path)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -46,6 +48,18 @@ class OracleError(BcfwError, RuntimeError):
 
 class ConvergenceWarning(UserWarning):
     """Training ended before the requested tolerance was certified."""
+
+
+class InputWarning(UserWarning):
+    """Data that can be used, but probably not as they were meant."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """A warning that shows the first line outside the package: the user's own."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from bcfw.errors import InputError
+from bcfw.errors import InputError, OptionError
 
 try:
     import fcntl
@@ -21,6 +21,13 @@ PathLike = str | os.PathLike[str]
 
 #: Ends the names of files that are not complete yet.
 SUFFIX = ".part"
+
+
+def checked_path(path: Any, what: str) -> Path:
+    """A path that is given as a text or an object such as ``pathlib.Path``; of anything else ``what`` says the use."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise OptionError(f"{what} must be a path, a text or a pathlib.Path, got {path!r:.100}")
+    return Path(path)
 
 
 @contextmanager
@@ -51,7 +58,7 @@ def replacing(target: PathLike, mode: str = "wb", *, make_parents: bool = False)
     InputError
         If the folder of ``target`` cannot be made or written to.
     """
-    target = Path(target)
+    target = checked_path(target, "the file to write")
     try:
         target = target.resolve()  # a link stays, and what it points to is replaced
         if make_parents:
@@ -90,7 +97,7 @@ def check_writable(target: PathLike, what: str) -> None:
     InputError
         If the folder of ``target`` does not exist or cannot be written to, or ``target`` is a folder.
     """
-    target = Path(target).absolute()
+    target = checked_path(target, what).absolute()
     if not os.path.isdir(target.parent):
         raise InputError(f"{what}: the folder {target.parent} does not exist; make it first")
     if os.path.isdir(target):

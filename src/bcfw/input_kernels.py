@@ -121,7 +121,12 @@ class InputKernel(NamedTuple):
         return found
 
     def _of_the_user(self, A: Any, B: Any) -> np.ndarray:
-        found = np.array(self.kind(A, B), dtype=np.float64)
+        try:
+            found = np.array(self.kind(A, B), dtype=np.float64)
+        except Exception as error:
+            raise InputError(
+                f"kernel: the function raised {type(error).__name__}: {error}; it gets two matrices of inputs"
+            ) from error
         if found.shape != (A.shape[0], B.shape[0]):
             raise InputError(
                 f"kernel: for {A.shape[0]} and {B.shape[0]} inputs the function must return an array of shape "

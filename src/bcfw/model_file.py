@@ -17,7 +17,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from bcfw.errors import InputError
-from bcfw.files import PathLike, check_writable, replacing
+from bcfw.files import PathLike, check_writable, checked_path, replacing
 from bcfw.saved_arrays import SavedArrays, SavedError, check_sums, checksums
 
 #: Version of the layout; a reader refuses newer ones.
@@ -86,6 +86,7 @@ def read(path: PathLike) -> ModelFile:
     InputError
         If it is no model file, was written by a newer bcfw, or is not as it was written. The message names the file.
     """
+    checked_path(path, "model file")
     metadata, arrays = _content(path)
     if MARK not in metadata:
         raise InputError(f"{path} is a safetensors file, but no model of bcfw; give a file that save has written")

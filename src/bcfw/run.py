@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import signal
-import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
@@ -16,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.errors import ConvergenceWarning, OptionError
+from bcfw.errors import ConvergenceWarning, OptionError, warn
 
 #: Where users find what a quiet run says.
 LOGGER = logging.getLogger("bcfw")
@@ -283,12 +281,4 @@ def duration(training_seconds: float, compile_seconds: float) -> str:
 
 def warn_of_limit(message: str) -> None:
     """A ConvergenceWarning that shows the user's own line."""
-    warnings.warn(message, ConvergenceWarning, stacklevel=_frames_to_caller())
-
-
-def _frames_to_caller() -> int:
-    """The ``stacklevel`` at which a warning of our caller shows the first line outside the package."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
-        level, frame = level + 1, frame.f_back
-    return level
+    warn(message, ConvergenceWarning)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import pickle
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 import bcfw
 from bcfw import AttributeVectorizer, ChainSVM
-from bcfw.errors import InputError, OptionError
+from bcfw.errors import InputError, InputWarning, OptionError
 from bcfw.metrics import flat_accuracy, span_report
 
 NAMES = [f"{letter}{number}" for letter in "abc" for number in range(4)]
@@ -477,3 +478,36 @@ def test_lam_is_chosen_for_attributes_and_labels_of_spans():
     assert svm.score(X, y) > 0.9
     plain = bcfw.ChainSVM(lam=svm.lam_, **options).fit(X, y)
     assert [one.tolist() for one in plain.predict(X)] == [one.tolist() for one in svm.predict(X)]
+
+
+def test_predictions_for_names_are_lists_of_plain_labels(labelled):
+    X, rows, y, _ = labelled
+    svm = ChainSVM(lam=0.1).fit(X, y)
+    predicted = svm.predict(X)
+    assert json.loads(json.dumps(predicted)) == predicted
+    assert all(type(label) is str for one in predicted for label in one)
+    assert repr(predicted[:1]).startswith("[['")
+    assert [one.tolist() for one in predicted] == predicted  # as of arrays
+    numbers = ChainSVM(lam=0.1).fit(X, [["PQR".index(label) for label in one] for one in y])
+    assert type(numbers.predict(X)[0][0]) is int
+    assert json.loads(json.dumps(numbers.predict(X))) == numbers.predict(X)
+    assert isinstance(ChainSVM(lam=0.1).fit(rows, y).predict(rows)[0], np.ndarray)
+    search = GridSearchCV(ChainSVM(), {"lam": [0.1]}, cv=2, scoring=bcfw.metrics.flat_accuracy_scorer).fit(X, y)
+    assert search.best_score_ > 0.5
+    assert flat_accuracy(y, predicted) == svm.score(X, y) == svm.score(X, predicted) - 1.0 + svm.score(X, y)
+    assert pickle.loads(pickle.dumps(predicted)) == predicted
+
+
+def test_texts_of_numpy_are_texts():
+    given = AttributeVectorizer().fit_transform([[{"word": np.str_("cat"), np.str_("more"): [np.str_("x")]}]])
+    assert given.rows.shape == (1, 2)
+    assert AttributeVectorizer().fit([[{"w": np.str_("cat")}]]).get_feature_names_out().tolist() == ["w:cat"]
+
+
+def test_a_warning_where_no_attribute_is_known(labelled):
+    X, _, y, _ = labelled
+    svm = ChainSVM(lam=0.1).fit(X, y)
+    for call in (svm.predict, svm.decision_function, svm.vectorizer_.transform):
+        with pytest.warns(InputWarning, match="no attribute of example 1 is known from training") as told:
+            call([[["a0"]], [("The",), ("quick",)]])
+        assert len(told) == 1

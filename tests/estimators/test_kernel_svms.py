@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.datasets import make_moons
@@ -165,3 +166,14 @@ def test_options_are_checked(options, message):
 def test_paths_have_no_kernels():
     with pytest.raises(OptionError, match="paths need explicit features"):
         MulticlassSVMCV(solver=KernelBCFW()).fit(X, Y)
+
+
+def test_kernels_that_fail_are_named():
+    X, y = np.eye(3), [0, 1, 2]
+    with pytest.raises(
+        bcfw.InputError, match=r"kernel: the function raised TypeError: len\(\) takes .*; it gets two matr"
+    ):
+        MulticlassSVM(kernel=len).fit(X, y)
+    for kernel in (np.zeros((0, 0)), sp.csr_array(X)):
+        with pytest.raises(bcfw.OptionError, match=r"kernel must be .* or a function of two matrices"):
+            MulticlassSVM(kernel=kernel).fit(X, y)

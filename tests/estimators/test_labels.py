@@ -15,7 +15,7 @@ from small_data import lists
     [
         ["x", "y", "z"],
         [("N", 1), ("V", 2), ("N", 2)],
-        [1, "one", None],
+        [1, "one", ("two", 3)],
         [-5, 0, 7],
         [True, False],
         [frozenset("a"), frozenset("b"), 3.5],

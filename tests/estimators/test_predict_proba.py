@@ -240,3 +240,13 @@ def test_probabilities_of_held_out_words_are_about_right():
     flat = np.full(np.vstack(tables).shape, 1.0 / len(svm.classes_))
     best = bcfw.metrics.sequence_log_likelihood(words.y_test, tables, svm.classes_)
     assert best > bcfw.metrics.sequence_log_likelihood(np.concatenate(words.y_test), flat, svm.classes_) + 1.0
+
+
+@pytest.mark.parametrize("kind", [MulticlassSVM, MultilabelSVM, ChainSVM, TreeSVM, MulticlassSVMCV, ChainSVMCV])
+def test_the_error_itself_says_what_to_do(kind):
+    svm = kind()
+    assert not hasattr(svm, "predict_proba")
+    with pytest.raises(AttributeError, match=rf"^{kind.__name__}: predict_proba needs probability=True; .* fit it$"):
+        svm.predict_proba([[0.0]])
+    assert hasattr(kind(probability=True), "predict_proba")
+    assert kind.predict_proba.__doc__.startswith("Probabilities")

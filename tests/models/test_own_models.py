@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -163,3 +164,35 @@ def test_dim_is_a_positive_whole_number(dim):
     model.dim = dim
     with pytest.raises(bcfw.ModelError, match="Pairs: dim must be a whole number >= 1"):
         bcfw.train(model, case.X, case.y)
+
+
+def without_field(missing):
+    """The bits of the cases with a record that lacks one field."""
+    whole = CASES["user-compiled"].model
+    fields = [name for name in whole.Data._fields if name != missing]
+    record = NamedTuple("Record", [(name, np.ndarray) for name in fields])
+
+    class Without(Bits):
+        Data = record
+
+        def pack(self, X, y=None):
+            return record(*(getattr(whole.pack(X, y), name) for name in fields))
+
+    return Without(whole.cost, CASES["user-compiled"].X[0].shape[0])
+
+
+@pytest.mark.parametrize("missing", ["y", "y_off"])
+def test_fields_that_every_record_has_are_named(missing):
+    X, y, model = CASES["user-compiled"].X, CASES["user-compiled"].y, without_field(missing)
+    for call in (bcfw.check_model, bcfw.train, lambda model, X, y: bcfw.StructuralSVM(model).fit(X, y)):
+        with pytest.raises(
+            bcfw.ModelError, match=f"Without.pack: Record has no field {missing}; make it a named tuple"
+        ):
+            call(model, X, y)
+
+
+def test_a_field_that_only_kernels_miss_is_named():
+    X, y, model = CASES["user-compiled"].X, CASES["user-compiled"].y, without_field("cost")
+    for call in (bcfw.check_model, bcfw.train):
+        with pytest.raises(bcfw.ModelError, match=r"Without: *\n? *.*[aA]ttribute 'cost'"):
+            call(model, X, y)

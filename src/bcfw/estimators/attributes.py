@@ -14,7 +14,7 @@ from bcfw.inputs.sequences import Sequences
 from bcfw.options import Count
 from bcfw.tagging.attributes import batches, is_attributes
 from bcfw.tagging.rows import stacked_rows
-from bcfw.tagging.vocabulary import MOST_HASHED, Encoded, encode, learn
+from bcfw.tagging.vocabulary import MOST_HASHED, Encoded, encode, learn, warn_of_unknown
 
 
 class AttributeVectorizer(TransformerMixin, BaseEstimator):
@@ -23,7 +23,9 @@ class AttributeVectorizer(TransformerMixin, BaseEstimator):
     A position is a list of names, or a dict as CRFsuite's users write them: ``{"word": "the"}`` is the attribute
     "word:the", ``{"length": 3}`` is "length" with the value 3, ``{"title": True}`` is "title", ``{"suffix": ["e",
     "he"]}`` is "suffix:e" and "suffix:he", and ``{"next": {"word": "cat"}}`` is "next:word:cat". In lists, a pair
-    (name, number) gives the value. Values of an attribute that a position has twice are added up.
+    (name, number) gives the value. Values of an attribute that a position has twice are added up. A tuple of texts is a
+    list of names, too: ``("The", "DT")`` has the attributes "The" and "DT", whatever position it is. What else a token
+    tells, such as its neighbours, is for you to add, or for a set of :mod:`bcfw.formats`.
 
     Parameters
     ----------
@@ -75,10 +77,15 @@ class AttributeVectorizer(TransformerMixin, BaseEstimator):
     def encode(self, X: Any) -> Encoded:
         """The attributes as plain arrays: all that :class:`bcfw.tagging.decoder.ChainDecoder` needs."""
         check_is_fitted(self)
-        return encode(batches(attribute_sequences(X), "AttributeVectorizer"), self.vocabulary_.columns)
+        found = encode(batches(attribute_sequences(X), "AttributeVectorizer"), self.vocabulary_.columns)
+        warn_of_unknown(found, "AttributeVectorizer")
+        return found
 
     def transform(self, X: Any) -> Sequences:
-        """The sequences as sparse rows; attributes that training has not seen are left out."""
+        """The sequences as sparse rows; attributes that training has not seen are left out.
+
+        A :class:`bcfw.errors.InputWarning` names a sequence whose attributes are all left out.
+        """
         return stacked_rows(self.encode(X), len(self.vocabulary_))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -91,6 +98,13 @@ class AttributeVectorizer(TransformerMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         tags.no_validation = True
         return tags
+
+
+class Labels(list[Any]):
+    """The labels of one sequence: a list that also has ``tolist``, as the arrays have that answer matrices."""
+
+    def tolist(self) -> list[Any]:
+        return list(self)
 
 
 def attribute_sequences(X: Any) -> list[Any]:

@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError, OptionError
-from bcfw.estimators.attributes import AttributeVectorizer, has_attributes
+from bcfw.estimators.attributes import AttributeVectorizer, Labels, has_attributes
 from bcfw.estimators.base import Task, check_classes
 from bcfw.estimators.inspection import ChainInspection
 from bcfw.estimators.kernelized import KernelSVM
-from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
+from bcfw.estimators.probability import NeedsProbability, ProbabilitySVM
 from bcfw.inputs.classes import encode, example_of, find_classes, flatten
 from bcfw.inputs.labels import cost_matrix
 from bcfw.inputs.matrices import require_finite, sequence_matrix, stacked_matrix
@@ -47,8 +46,8 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
 
     X is a list of (T_i, F) arrays or sparse matrices; y a list with T_i labels, of any hashable type, for each. Either
     may be :class:`bcfw.Sequences`, which are read faster. Positions may also have attributes by name: dicts, or lists
-    of names, as :class:`bcfw.AttributeVectorizer` describes them. Attributes that training has not seen count for
-    nothing.
+    of names, as :class:`bcfw.AttributeVectorizer` describes them; a tuple is such a list, not the columns of a token.
+    Attributes that training has not seen count for nothing.
 
     Parameters
     ----------
@@ -132,7 +131,7 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
 
     >>> X = [[{"word": "the"}, {"word": "cat", "short": True}], [["word:a"], ["word:dog", "short"]]]
     >>> svm = bcfw.ChainSVM().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
-    >>> [labels.tolist() for labels in svm.predict([[["word:a"], ["word:bird", "short"]]])]
+    >>> svm.predict([[["word:a"], ["word:bird", "short"]]])
     [['DET', 'NOUN']]
     >>> svm.top_features(1, label="NOUN")[0][0]
     'short'
@@ -190,10 +189,16 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
             )
 
     def predict(self, X: Any) -> list[Any]:
-        """The best labels of every sequence: (T_i,) arrays, or lists if the labels are objects such as tuples."""
+        """The best labels of every sequence: (T_i,) arrays; lists where they are for text, or no numbers or texts.
+
+        If positions have attributes by name, or labels are objects such as tuples, lists hold labels of Python's own
+        types, as ``json.dumps`` takes them.
+        """
         codes = self._codes(X)
-        labels = [self._returned[one] for one in codes]
-        return [one.tolist() for one in labels] if self._returned.dtype.kind == "O" else labels
+        if not self._by_name and self._returned.dtype.kind != "O":
+            return [self._returned[one] for one in codes]
+        names = self._returned.tolist()
+        return [Labels(map(names.__getitem__, one.tolist())) for one in codes]
 
     def decision_function(self, X: Any) -> list[np.ndarray]:
         """Max-marginals: the score of the best labels y for x among those with y_t = k.
@@ -215,7 +220,7 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
             marginals.append(chain_max_marginals(self._unary(x), *self._steps))
         return marginals
 
-    @available_if(offers_probabilities)
+    @NeedsProbability
     def predict_proba(self, X: Any) -> list[np.ndarray]:
         """Probabilities ``P(y_t = classes_[k] | x)``, a (T_i, K) array per sequence; needs ``probability=True``.
 

@@ -43,8 +43,9 @@ class KernelSVM(LabelSVM):
 
     def _find_kernel_solver(self, bias: float) -> KernelBCFW | None:
         """The solver by kernel values; None where features are explicit."""
-        explicit = self.kernel is None or (isinstance(self.kernel, str) and self.kernel == "linear")
-        if "joint" in (self.kernel, getattr(self.solver, "kernel", None)):
+        named = self.kernel if isinstance(self.kernel, str) else None
+        explicit = self.kernel is None or named == "linear"
+        if named == "joint" or (isinstance(self.solver, KernelBCFW) and self.solver.kernel == "joint"):
             raise OptionError(
                 f"{self._name}: kernel='joint' is for a model of your own (bcfw.JointKernelModel) in StructuralSVM; "
                 "choose a kernel between inputs"
@@ -61,9 +62,9 @@ class KernelSVM(LabelSVM):
                 f"kernel={self.kernel!r}; leave solver='auto', or give KernelBCFW(kernel=...) and no kernel"
             )
         options = {"kernel": "rbf" if self.kernel is None else self.kernel, "bias": bias}
-        if self.kernel in ("rbf", "poly"):
+        if named in ("rbf", "poly"):
             options["gamma"] = self.gamma
-        if self.kernel == "poly":
+        if named == "poly":
             options |= {"degree": self.degree, "coef0": self.coef0}
         return KernelBCFW(**options)
 

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bcfw.errors import InputError
 from bcfw.estimators.base import Task, weighted_mean
 from bcfw.estimators.kernelized import KernelSVM
-from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
+from bcfw.estimators.probability import NeedsProbability, ProbabilitySVM
 from bcfw.estimators.repeats import merge_repeats
-from bcfw.inputs.classes import encode, find_classes, label_array
+from bcfw.inputs.classes import encode, find_classes, label_array, require_labels
 from bcfw.inputs.matrices import in_pieces, require_finite, require_numbers
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import Multiclass
@@ -151,7 +150,7 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
         codes = self._codes(X)
         return self.classes_[codes]
 
-    @available_if(offers_probabilities)
+    @NeedsProbability
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, (n, K) in the order of ``classes_``; needs ``probability=True``.
 
@@ -195,6 +194,8 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
         labels = None if y is None else label_array(y)
         require_numbers(X, self._name)
+        if labels is not None:
+            require_labels(labels, self._example)
         X, labels = validate_data(self, X, labels, ensure_all_finite=False, **INPUT)
         require_finite(X, self._name)
         if labels.dtype.kind != "O":

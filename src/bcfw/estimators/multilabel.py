@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from bcfw.estimators.base import LinearSVM, Task, check_classes
-from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
+from bcfw.estimators.probability import NeedsProbability, ProbabilitySVM
 from bcfw.estimators.repeats import merge_repeats
-from bcfw.inputs.classes import require_two_classes
+from bcfw.inputs.classes import label_array, require_labels, require_two_classes
 from bcfw.inputs.labels import binary_labels
 from bcfw.inputs.matrices import in_pieces, require_finite, require_numbers
 from bcfw.inputs.numbers import dense
@@ -155,7 +154,7 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    @available_if(offers_probabilities)
+    @NeedsProbability
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities ``P(y_l = 1 | x)`` of the labels, (n, L); needs ``probability=True``.
 
@@ -186,6 +185,8 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
         require_numbers(X, self._name)
+        if y is not None and not sp.issparse(y):
+            require_labels(label_array(y), f"{self._name}: example {{}}".format)
         X, y = validate_data(self, X, y, multi_output=True, ensure_all_finite=False, **INPUT)
         require_finite(X, self._name)
         weight = read_sample_weight(sample_weight, X.shape[0])

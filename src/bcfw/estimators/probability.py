@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError
@@ -89,13 +91,25 @@ class ProbabilitySVM(BaseSVM):
         return self.result_.model.probabilities(self.result_.w, X, temperature=self.temperature_)
 
 
+class NeedsProbability:
+    """A decorator: scikit-learn's ``available_if``, with an error whose last line says what to do."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._hidden = available_if(offers_probabilities)(method)
+        functools.update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        try:
+            return self._hidden.__get__(estimator, owner)
+        except AttributeError as error:
+            raise AttributeError(str(error.__cause__)) from error.__cause__
+
+
 def offers_probabilities(estimator: Any) -> bool:
-    """For ``available_if``: whether ``predict_proba`` is there."""
+    """Whether ``predict_proba`` is there."""
     if not estimator.probability:
-        raise AttributeError(
-            f"{type(estimator).__name__}: predict_proba needs probability=True, an option of MulticlassSVM, ChainSVM, "
-            "MultilabelSVM, TreeSVM and of those that choose their lam"
-        )
+        name = type(estimator).__name__
+        raise AttributeError(f"{name}: predict_proba needs probability=True; make the estimator with it and fit it")
     return True
 
 

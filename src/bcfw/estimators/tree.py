@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.estimators.nodes import NodeSVM
-from bcfw.estimators.probability import ProbabilitySVM, offers_probabilities
+from bcfw.estimators.probability import NeedsProbability, ProbabilitySVM
 from bcfw.models import Tree
 from bcfw.options import Flag
 from bcfw.run import Callback
@@ -105,7 +104,7 @@ class TreeSVM(ProbabilitySVM, NodeSVM):
         check_is_fitted(self)
         return self.result_.model.max_marginals(self.result_.w, self._graphs(X))  # type: ignore[no-any-return]
 
-    @available_if(offers_probabilities)
+    @NeedsProbability
     def predict_proba(self, X: Any) -> list[np.ndarray]:
         """Probabilities ``P(y_p = classes_[k] | x)``, a (V, K) array per tree; needs ``probability=True``.
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from bcfw.errors import InputError, OptionError, nearest
 from bcfw.inputs.examples import check_same_length, read_list
-from bcfw.inputs.numbers import offsets
+from bcfw.inputs.numbers import offsets, unmasked
 from bcfw.inputs.sequences import Sequences
 from bcfw.options import Choice, NonNegative
 
@@ -21,6 +21,10 @@ FAMILIES = {"b": "number", "i": "number", "u": "number", "f": "number", "U": "te
 
 #: What the option ``unseen`` takes.
 UNSEEN = Choice("error", "wrong")
+
+#: Types whose only value means that something is missing, and is neither equal nor unequal to itself: pandas' NA, and
+#: what numpy has in place of masked entries. (NaN and NaT are not equal to themselves.)
+MISSING = ("NAType", "MaskedConstant")
 
 #: Says which example a position in the flat labels belongs to.
 Where = Callable[[int], str]
@@ -32,8 +36,7 @@ def label_array(y: Any) -> np.ndarray:
     Arrays stay as they are. A list of numbers or of strings becomes an array of that type; any other list (tuples,
     mixed types) an array of objects, because numpy would turn ``[1, "a"]`` into strings and tuples into rows.
     """
-    if isinstance(y, np.ndarray):
-        return y
+    unmasked(y, "y")
     if not isinstance(y, list | tuple | str):
         return np.asarray(y)
     values = list(y)
@@ -74,6 +77,7 @@ def joined_labels(y: Any, owner: str, what: str = "y") -> tuple[np.ndarray, np.n
         return y.rows, y.lengths
     arrays = []
     for i, given in enumerate(read_list(y, what, owner)):
+        unmasked(given, f"{owner}: example {i}: {what}")
         try:
             labels = label_array(given)
         except ValueError as error:
@@ -104,8 +108,7 @@ def example_of(ends: np.ndarray, owner: str, places: np.ndarray | None = None) -
 
 def distinct(flat: np.ndarray, where: Where) -> tuple[np.ndarray, np.ndarray]:
     """The distinct labels, and for each entry of ``flat`` the index of its label among them."""
-    if flat.dtype.kind == "f" and np.isnan(flat).any():
-        raise InputError(f"{where(int(np.flatnonzero(np.isnan(flat))[0]))}: a label is NaN; clean y")
+    require_labels(flat, where)
     if flat.dtype.kind != "O":
         values, codes = np.unique(flat, return_inverse=True)
         return values, codes.astype(np.int64)
@@ -116,9 +119,33 @@ def distinct(flat: np.ndarray, where: Where) -> tuple[np.ndarray, np.ndarray]:
             codes[position] = index.setdefault(label, len(index))
         except TypeError as error:
             raise InputError(f"{where(position)}: the label {label!r} is not hashable; use a tuple") from error
-        if label != label:
-            raise InputError(f"{where(position)}: a label is NaN; clean y")
     return object_array(index), codes
+
+
+def require_labels(labels: np.ndarray, where: Where) -> None:
+    """Raise with the place of the first label that is missing; ``where`` gets the rows of an (n, L) array."""
+    if labels.dtype.kind == "O":
+        missing = np.fromiter(map(is_missing, labels.ravel()), bool, labels.size).reshape(labels.shape)
+    elif labels.dtype.kind in "fcmM":
+        missing = labels != labels
+    else:
+        return
+    for place in np.argwhere(np.atleast_1d(missing))[:1]:
+        label = np.atleast_1d(labels)[tuple(place)]
+        shown = "NaN" if isinstance(label, Number) else str(label)
+        raise InputError(
+            f"{where(int(place[0]))}: a label is {shown}, which means missing; give it, or leave the example out"
+        )
+
+
+def is_missing(label: Any) -> bool:
+    """Whether something stands for a label that is not there."""
+    if label is None or type(label).__name__ in MISSING:
+        return True
+    try:
+        return bool(label != label)
+    except (TypeError, ValueError):  # arrays, which are no labels
+        return False
 
 
 def find_classes(flat: np.ndarray, where: Where) -> tuple[np.ndarray, np.ndarray]:

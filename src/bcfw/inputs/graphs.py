@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from bcfw.errors import InputError
 from bcfw.inputs.examples import read_list
 from bcfw.inputs.labels import UNLABELLED
-from bcfw.inputs.numbers import LARGEST, dense, kept_real, offsets, real
+from bcfw.inputs.numbers import LARGEST, dense, kept_real, offsets, real, unmasked
 from bcfw.inputs.rows import Rows, matrix_rows
 
 
@@ -119,6 +119,7 @@ def read_pairs(edges: Any, error_class: type[Exception], demand: str, got: str) 
     error_class : the error to raise if it is anything else
     demand, got : its message: what is expected, and a format of ``shape`` and ``dtype`` that says what was given
     """
+    unmasked(edges, f"{demand}, but it", error_class)
     try:
         array = np.asarray(edges)
     except ValueError as error:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError, OptionError
-from bcfw.inputs.numbers import real
+from bcfw.inputs.numbers import masked_place, real, unmasked
 from bcfw.inputs.sequences import Sequences
 
 #: The label of a node without one.
@@ -30,6 +30,9 @@ def integer_labels(y: Any, n_labels: int | None, where: Callable[[int], str]) ->
 
     ``where(position)`` names the place of a bad label.
     """
+    hidden = masked_place(y)
+    if hidden:
+        raise InputError(f"{where(hidden[0])} has a masked label; fill in or leave out what is missing")
     array = label_numbers(y, where(0))
     most = (MOST_LABELS if n_labels is None else n_labels) - 1
     bad = np.flatnonzero(~((array >= 0) & (array <= most) & (array == np.floor(array))))
@@ -42,6 +45,7 @@ def integer_labels(y: Any, n_labels: int | None, where: Callable[[int], str]) ->
 
 def label_numbers(y: Any, where: str) -> np.ndarray:
     """Labels as given, in an array of numbers."""
+    unmasked(y, f"{where}: y")
     try:
         array = np.asarray(y)
     except ValueError as error:
@@ -98,7 +102,7 @@ def binary_labels(y: Any, n_labels: int | None, owner: str) -> np.ndarray:
     if isinstance(y, list | tuple):
         y = [row.toarray().ravel() if sp.issparse(row) else row for row in y]
         check_row_lengths(y, owner)
-    array = y.toarray() if sp.issparse(y) else np.asarray(y)
+    array = y.toarray() if sp.issparse(y) else np.asarray(unmasked(y, f"{owner}: y"))
     if array.ndim == 1 and len(array) == 0:
         array = array.reshape(0, n_labels or 1)
     if array.ndim != 2 or array.shape[1] == 0:
@@ -123,6 +127,7 @@ def check_row_lengths(rows: Any, owner: str) -> None:
 
 def node_labels(y: Any, n_labels: int | None, n_nodes: int | None, where: str) -> np.ndarray:
     """(V,) int64 labels 0 .. n_labels - 1, or -1 for a node without one; None leaves one of the numbers open."""
+    unmasked(y, f"{where}: y")
     try:
         array = np.asarray(y)
     except ValueError as error:

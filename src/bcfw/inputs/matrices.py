@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError
-from bcfw.inputs.numbers import dense, kept_real, real
+from bcfw.inputs.numbers import dense, kept_real, real, unmasked
 from bcfw.inputs.sequences import Sequences
 
 #: About so many entries of dense matrices are converted at once, which bounds the memory that it takes.
@@ -20,6 +20,7 @@ def feature_matrix(X: Any, owner: str) -> Any:
     """X as one (n, F) matrix: an array, a sparse matrix, or a list of vectors or sparse rows."""
     rows = isinstance(X, list | tuple)
     if rows:
+        unmasked(X, f"{owner}: X")
         sizes = [int(np.prod(np.shape(x))) for x in X]
         for i in np.flatnonzero(np.diff(sizes))[:1] + 1:
             raise InputError(f"{owner}: example {i} has {sizes[i]} features, the one before it {sizes[i - 1]}")
@@ -34,7 +35,8 @@ def feature_matrix(X: Any, owner: str) -> Any:
 
 
 def require_numbers(X: Any, owner: str) -> None:
-    """Raise for dates and for numbers beyond floating point, which other checks of estimators let pass."""
+    """Raise for dates, masks and numbers beyond floating point, which other checks of estimators let pass."""
+    unmasked(X, f"{owner}: X")
     if sp.issparse(X) or hasattr(X, "iloc"):
         return
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ def real(values: Any, owner: str, name: str = "X", error_class: type[Exception] 
 def kept_real(values: Any, owner: str, name: str = "X", error_class: type[Exception] = InputError) -> np.ndarray:
     """The same without a conversion of real numbers of other types, such as float32."""
     begin = f"{owner}: {name}" if owner else name
+    unmasked(values, begin, error_class)
     try:
         array = np.asarray(values)
         kind = array.dtype.kind
@@ -40,6 +42,34 @@ def kept_real(values: Any, owner: str, name: str = "X", error_class: type[Except
     if kind == "c":
         raise error_class(f"{begin} is complex; complex data is not supported, only real numbers are")
     raise error_class(f"{begin} must hold real numbers, got {NO_NUMBERS[kind]} ({array.dtype})")
+
+
+def unmasked(values: Any, what: str, error_class: type[Exception] = InputError) -> Any:
+    """Values as they are, if no array among them hides an entry by a mask: numpy would take what is hidden."""
+    place = masked_place(values)
+    if place is not None:
+        raise error_class(
+            f"{what} has a masked entry{f' at {place}' * bool(place)}; fill in or leave out what is missing"
+        )
+    return values
+
+
+def masked_place(values: Any) -> list[int] | None:
+    """The indices of the first masked entry of an array, or of lists of arrays; None if nothing is masked."""
+    masks = sys.modules.get("numpy.ma")  # nobody has masked arrays before it is loaded
+    if masks is None:
+        return None
+    if isinstance(values, masks.MaskedArray):
+        mask = masks.getmaskarray(values)
+        hidden = np.argwhere(mask if mask.dtype == bool else mask != np.zeros((), mask.dtype))
+        return hidden[0].tolist() if len(hidden) else None
+    if isinstance(values, list | tuple):
+        nested = {kind for kind in set(map(type, values)) if issubclass(kind, (masks.MaskedArray, list, tuple))}
+        for i, one in enumerate(values if nested else ()):
+            place = masked_place(one)
+            if place is not None:
+                return [i, *place]
+    return None
 
 
 def packed_type(*types: Any) -> Any:

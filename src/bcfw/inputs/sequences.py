@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from bcfw.errors import InputError
 from bcfw.inputs.examples import read_list
-from bcfw.inputs.numbers import offsets
+from bcfw.inputs.numbers import offsets, unmasked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +48,7 @@ class Sequences:
     offsets: Any
 
     def __post_init__(self) -> None:
-        rows = self.rows.tocsr() if sp.issparse(self.rows) else np.asarray(self.rows)
+        rows = self.rows.tocsr() if sp.issparse(self.rows) else row_array(self.rows, "Sequences: rows")
         if rows.ndim not in (1, 2):
             raise InputError(f"Sequences: rows must be an (N, F) matrix or (N,) labels, got shape {rows.shape}")
         object.__setattr__(self, "rows", rows)
@@ -57,7 +57,8 @@ class Sequences:
     @classmethod
     def from_list(cls, sequences: Any) -> Sequences:
         """Stack a list of (T_i, F) arrays or sparse matrices, or of (T_i,) arrays; one sparse one makes all sparse."""
-        parts = [x if sp.issparse(x) else np.asarray(x) for x in read_list(sequences, "sequences", "Sequences")]
+        given = enumerate(read_list(sequences, "sequences", "Sequences"))
+        parts = [x if sp.issparse(x) else row_array(x, f"Sequences: sequence {i}") for i, x in given]
         if not parts:
             raise InputError("Sequences: the list is empty; give at least one sequence")
         for i, part in enumerate(parts):
@@ -101,6 +102,19 @@ class Sequences:
         return f"Sequences of shape {self.rows.shape}, n = {len(self)}"
 
 
+def row_array(values: Any, what: str) -> np.ndarray:
+    """Rows as an array. Lists of labels of mixed types become objects, where numpy would make texts of them all."""
+    unmasked(values, what)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InputError(
+            f"{what} must be an array: one label, or one row of features, in each place ({error})"
+        ) from error
+    mixed = isinstance(values, list | tuple) and array.ndim == 1 and array.dtype.kind == "U"
+    return np.fromiter(values, object) if mixed and not all(isinstance(one, str) for one in values) else array
+
+
 def read_sequences(X: Any, owner: str) -> Sequences | list[Any]:
     """``Sequences`` as they are, anything else as a list; one matrix is an error that says what to give instead."""
     if isinstance(X, Sequences):
@@ -109,7 +123,8 @@ def read_sequences(X: Any, owner: str) -> Sequences | list[Any]:
         kind = "sparse matrix" if sp.issparse(X) else "array"
         raise InputError(
             f"{owner}: X is one {kind} of shape {X.shape}; give a list with one (T, F) matrix per sequence (for one "
-            "sequence give [x]), or bcfw.Sequences(X, offsets) if the sequences stand in it one after the other"
+            "sequence give [x]), or bcfw.Sequences(X, offsets) if the sequences stand in it one after the other; in a "
+            "pipeline bcfw.PositionWise(transformer) keeps them apart"
         )
     return read_list(X, "X", owner)
 

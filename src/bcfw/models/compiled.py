@@ -196,6 +196,11 @@ def checked_pack(model: CompiledModel, X: Any, *y: Any) -> Any:
     if not isinstance(data, model.Data):
         raise ModelError(f"{owner} must return a {model.Data.__name__}, got {type(data).__name__}")
     for name in ("y", "y_off"):
+        if name not in getattr(data, "_fields", ()):
+            raise ModelError(
+                f"{owner}: {model.Data.__name__} has no field {name}; make it a named tuple with y, the labels of all "
+                "examples one after the other, and y_off, the n + 1 offsets of the examples"
+            )
         field = getattr(data, name)
         if not isinstance(field, np.ndarray) or field.ndim != 1 or field.dtype.kind not in "iu":
             raise ModelError(f"{owner}: the field {name} must be a 1-D array of whole numbers, got {field!r:.200}")

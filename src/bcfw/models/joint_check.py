@@ -30,12 +30,15 @@ class TriedJointExample(TriedExample):
         values = kernel_values(self.model, [(self.x, y)], w.support)
         return float((np.abs(values) @ np.abs(w.coefficients))[0])
 
-    def can_return(self, y: Any, answer: Any, w: Score) -> bool:
+    def times(self, factor: float, w: Score) -> Score:
+        return expansion(self.model, self.x, w.support, factor * w.coefficients)
+
+    def can_return(self, y: Any, answer: Any, w: Score, y_true: Any = None) -> bool:
         """Whether the feature of ``y``, added to w, makes the oracle return it."""
         pairs = [*w.support, (self.x, y)]
         sums = (np.append(w.coefficients, t) for t in (1.0, 10.0, 1e3, 1e5))
         favouring = (expansion(self.model, self.x, pairs, beta) for beta in sums)
-        return any(same_output(self.model.oracle(score, self.x), y) for score in favouring)
+        return any(same_output(self.model.oracle(score, self.x, y_true), y) for score in favouring)
 
 
 def try_kernel(

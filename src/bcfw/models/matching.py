@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from bcfw.errors import InputError
 from bcfw.inputs.examples import check_same_length, read_list
-from bcfw.inputs.numbers import LARGEST, dense, no_feature, real, weight_vector
+from bcfw.inputs.numbers import LARGEST, dense, no_feature, real, unmasked, weight_vector
 from bcfw.models.form import Form
 from bcfw.models.kernels.black_box import BlackBoxData
 from bcfw.models.model import Model
@@ -220,6 +220,7 @@ def as_matrix(links: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 def read_labels(y: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
     """(I J,) int8 labels SURE, NONE or POSSIBLE of a truth or an output; bools and whole floats are accepted."""
+    unmasked(y, f"{where}: y")
     try:
         labels = np.asarray(dense(y))
     except ValueError as error:

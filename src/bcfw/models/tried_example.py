@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -11,12 +12,16 @@ import scipy.sparse as sp
 
 from bcfw.errors import ModelError
 from bcfw.inputs.bounds import join_bounds
+from bcfw.inputs.numbers import unmasked
 from bcfw.kernels.specialise import source
 from bcfw.models.compiled import CompiledModel, checked_pack
 from bcfw.models.findings import TOLERANCE
 from bcfw.models.hooks import hook
 from bcfw.models.kernels.black_box import loss_between, loss_on, real_loss
 from bcfw.models.outputs import same_output, shown
+
+#: Times weights, makes their scores so large that losses do not matter.
+LARGE = 1e5
 
 
 def loss_of(model: Any, x: Any, y_true: Any, y: Any) -> float:
@@ -32,6 +37,7 @@ def features_of(model: Any, x: Any, y: Any) -> np.ndarray:
     given = model.features(x, y)
     if np.iscomplexobj(given):
         raise ModelError("features(x, y) are complex; only real features are supported")
+    unmasked(given, "features(x, y)", ModelError)
     vector = given.toarray().ravel() if sp.issparse(given) else np.asarray(given, dtype=float).ravel()
     if vector.shape != (model.dim,):
         raise ModelError(f"features(x, y) has {vector.size} numbers, but dim = {model.dim}")
@@ -109,9 +115,10 @@ class TriedExample:
     def not_maximal(self, answers: list[Any], outputs: list[Any], y_true: Any) -> Iterator[tuple[str, str]]:
         """The first weights for which an answer is beaten by another output.
 
-        Beaten by the truth, or by a labeling that may not be a possible output, is only a remark.
+        Beaten by the truth, or by a labeling that may not be a possible output for this truth, is only a remark.
         """
         call = "oracle(w, x)" if y_true is None else "oracle(w, x, y_true)"
+        own = distinct(answers)
         for w, answer in zip(self.weights, answers, strict=True):
             reached = self.value(w, answer, y_true)
             slack = TOLERANCE * (1.0 + abs(reached) + self.size(w, answer))
@@ -120,7 +127,10 @@ class TriedExample:
                 if value <= reached + slack:
                     continue
                 found = f"it returned {shown(answer)} with value {reached:.6g}, but {shown(other)} has {value:.6g}"
-                if any(same_output(other, output) for output in outputs) or self.can_return(other, answer, w):
+                elsewhere = not is_among(other, own) and is_among(other, outputs)
+                if elsewhere:
+                    found += f"; the rival is {'an output for the truth' if y_true is None else 'the plain prediction'}"
+                if self.must_be_found(other, answer, w, y_true, own, outputs):
                     yield f"{call} is not maximal: ", found
                     return
                 if same_output(other, self.y_true):
@@ -128,6 +138,12 @@ class TriedExample:
                         f"the truth is not among the oracle's outputs, although it is better: in {call} {found}; "
                         "training counts it as one"
                     )
+                elif elsewhere:
+                    self.remarks[f"rival: {call}"] = (
+                        f"whether {call} is maximal cannot be decided: {found} and may be no output "
+                        f"{'without it' if y_true is None else 'for this truth'}"
+                    )
+                    break
                 else:
                     self.remarks[f"changed: {call}"] = (
                         f"{call} is not maximal if its outputs include a changed entry: {found}"
@@ -161,18 +177,60 @@ class TriedExample:
                     yield "upper_bound(w, x, y_true) ", f"= {bound:.6g}, but {shown(y)} has the value {value:.6g}"
                     return
 
-    def can_return(self, y: Any, answer: Any, w: Any) -> bool:
+    def must_be_found(self, y: Any, answer: Any, w: Any, y_true: Any, own: list[Any], outputs: list[Any]) -> bool:
+        """Whether the oracle is wrong to return ``answer`` where ``y`` is better, because ``y`` is a possible output.
+
+        It is if the oracle returns it, at weights that have been tried (``own``) or at some that favour it. What is
+        returned only with or only without the truth may be no output in the other case, if outputs depend on the truth.
+        """
+        if is_among(y, own) or self.can_return(y, answer, w, y_true):
+            return True
+        possible = is_among(y, outputs) or (y_true is not None and self.can_return(y, answer, w))
+        return possible and not self.outputs_depend_on_truth
+
+    def can_return(self, y: Any, answer: Any, w: Any, y_true: Any = None) -> bool:
         """Whether weights that favour ``y`` make the oracle return it, which proves that it is a possible output."""
         towards = self.features(y) - self.features(answer)
         size = max(1e-12, float(np.linalg.norm(towards)))
         favouring = (self.allowed(w + t / size * towards) for t in (1.0, 10.0, 1e3, 1e5))
-        return any(same_output(self.model.oracle(weights, self.x), y) for weights in favouring)
+        return any(same_output(self.model.oracle(weights, self.x, y_true), y) for weights in favouring)
+
+    def times(self, factor: float, w: Any) -> Any:
+        """Weights times a number, within the model's bounds."""
+        return self.allowed(factor * w)
+
+    @functools.cached_property
+    def outputs_depend_on_truth(self) -> bool:
+        """Whether it is the truth that says which outputs there are, as that of a ranking says which items to order.
+
+        With weights so large that losses do not matter, the oracle finds what is predicted if that is the truth, and
+        does not find it for ``y_true``. (An oracle that only repeats the truth is none.) Predictions that are no truths
+        tell nothing: what is raised for them counts as yes.
+        """
+        if self.model._rescales_slack:
+            return False
+        oracle = self.model.oracle
+        try:
+            for w in self.weights[1:]:
+                y, large = oracle(w, self.x), self.times(LARGE, w)
+                found = oracle(large, self.x, self.y_true)
+                if same_output(found, y) or not same_output(oracle(large, self.x, y), y):
+                    continue
+                if not same_output(found, self.y_true) or not same_output(oracle(self.times(-LARGE, w), self.x, y), y):
+                    return True
+        except Exception:
+            return True
+        return False
+
+
+def is_among(y: Any, outputs: list[Any]) -> bool:
+    return any(same_output(y, other) for other in outputs)
 
 
 def distinct(labelings: list[Any]) -> list[Any]:
     kept: list[Any] = []
     for y in labelings:
-        if not any(same_output(y, other) for other in kept):
+        if not is_among(y, kept):
             kept.append(y)
     return kept
 

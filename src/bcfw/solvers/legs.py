@@ -12,6 +12,7 @@ import numpy as np
 
 from bcfw.dual import DualProblem, snapshots
 from bcfw.errors import OptionError
+from bcfw.files import checked_path
 from bcfw.options import Positive
 from bcfw.saved_arrays import SavedArrays
 from bcfw.solvers.base import Outcome, Solver
@@ -58,6 +59,7 @@ class Legs:
     passes: float = 10.0
 
     def __post_init__(self) -> None:
+        checked_path(self.path, "Legs: path")
         Positive(10.0).check("Legs", "passes", self.passes)
         if self.passes < 1.0:
             raise OptionError(f"Legs: passes must be at least 1, got {self.passes}")

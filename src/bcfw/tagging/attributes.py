@@ -101,10 +101,14 @@ def all_texts(names: list[Any]) -> bool:
     return True
 
 
-def listed(sequence: Any, where: str) -> list[Any]:
-    if isinstance(sequence, str | dict) or not isinstance(sequence, Iterable):
-        raise InputError(f"{where} is a {type(sequence).__name__}; give a list with the attributes of each position")
-    return list(sequence)
+def listed(values: Any, where: str, wanted: str = "the attributes of each position") -> list[Any]:
+    """What is no list yet as one; texts, dicts and what has no entries are errors."""
+    try:
+        if not isinstance(values, str | dict):
+            return list(values)
+    except TypeError:
+        pass
+    raise InputError(f"{where} is a {type(values).__name__}; give a list with {wanted}")
 
 
 def not_attributes(position: Any, where: str) -> InputError:
@@ -117,7 +121,7 @@ def add_dict(position: dict[Any, Any], prefix: str, names: list[Any], weights: l
     """Append the attributes of a dict; ``where()`` names the position in errors."""
     for key, value in position.items():
         kind = type(value)
-        if kind is str:
+        if isinstance(value, str):
             names.append(f"{prefix}{key}:{value}")
             weights.append(1.0)
         elif kind is bool or isinstance(value, np.bool_):

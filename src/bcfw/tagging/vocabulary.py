@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bcfw.errors import InputWarning, warn
 from bcfw.kernels import entry
 from bcfw.kernels.hashing import FREE, fill_table, find_columns, hash_texts
 from bcfw.tagging.attributes import Attributes
@@ -172,6 +173,20 @@ def encode(batches: Iterable[Attributes], column_of: Callable[[list[str]], np.nd
     all_ones = all(one is None for one in values)
     filled = [np.ones(len(c)) if v is None else v for v, c in zip(values, columns, strict=True)] if not all_ones else []
     return Encoded(summed(counts), stacked(columns, np.int32), stacked(filled, np.float64), summed(lengths))
+
+
+def warn_of_unknown(found: Encoded, owner: str) -> None:
+    """One warning for all sequences none of whose attributes has a column: their labels are a guess."""
+    ends = found.indptr[found.offsets]
+    known = np.concatenate([[0], np.cumsum(found.columns != UNKNOWN)])[ends]
+    strange = np.flatnonzero((np.diff(ends) > 0) & (np.diff(known) == 0))
+    if len(strange):
+        others = f" (and of {len(strange) - 1} others)" if len(strange) > 1 else ""
+        warn(
+            f"{owner}: no attribute of example {strange[0]}{others} is known from training; are they attributes, named "
+            "as in training, and no tokens?",
+            InputWarning,
+        )
 
 
 def learn(

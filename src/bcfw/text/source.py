@@ -75,6 +75,22 @@ class TextSource:
         found = [named(one) for one in example.x]
         return found if self.format.sequences else [[*one, (CONSTANT, 1.0)] for one in found]
 
+    def attributes_of_tokens(self, sentence: list[Any], where: str) -> list[list[str]]:
+        """The attributes of a sentence of tokens: tuples of their columns or, for the first column alone, texts."""
+        if self.attributes is None:
+            raise InputError(f"{where} has tokens, but this model has learned from {self.format.name}; give attributes")
+        tokens = [(token,) if isinstance(token, str) else token for token in sentence]
+        for t, token in enumerate(tokens):
+            if not isinstance(token, tuple | list) or not all(isinstance(column, str) for column in token):
+                raise InputError(
+                    f"{where}: position {t} is {token!r:.60}, but a token is a text or a tuple of its columns; for "
+                    "attributes give tokens=False"
+                )
+        try:
+            return self.attributes(tokens)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+
     def header(self) -> dict[str, Any]:
         """Everything as JSON has it; :meth:`from_header` is the opposite."""
         found = {"format": self.format.name, "settings": self.format.settings}

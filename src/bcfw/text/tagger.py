@@ -17,9 +17,18 @@ from bcfw.errors import InputError
 from bcfw.files import PathLike
 from bcfw.formats import Example
 from bcfw.inputs.spans import ENCODINGS, LETTERS, in_scheme, is_span_label, penalties
-from bcfw.tagging.attributes import read
+from bcfw.options import Flag
+from bcfw.tagging.attributes import listed, read
 from bcfw.tagging.decoder import ChainDecoder
-from bcfw.tagging.vocabulary import MOST_HASHED, Encoded, FastVocabulary, HashedColumns, Vocabulary, encode
+from bcfw.tagging.vocabulary import (
+    MOST_HASHED,
+    Encoded,
+    FastVocabulary,
+    HashedColumns,
+    Vocabulary,
+    encode,
+    warn_of_unknown,
+)
 from bcfw.text.source import TextSource
 
 #: The kind of model files that hold a tagger.
@@ -96,12 +105,52 @@ class Tagger:
         object.__setattr__(self, "_decoder", decoder)
         object.__setattr__(self, "_compiled", CompiledLookup(self.vocabulary))
 
-    def tag(self, sequences: Iterable[Any]) -> list[list[str]]:
-        """The labels of every position of sequences, whose positions have attributes by name."""
-        given = read(list(sequences), 0, "Tagger")
-        compiled = self._compiled.pays(len(given.counts))
+    def tag(self, sequences: Iterable[Any], tokens: bool | None = None) -> list[list[str]]:
+        """The labels of every position of sequences.
+
+        A position is a token or has attributes by name. A model that has learned from columns takes a tuple of texts
+        for a token's columns (the label left out), and a text for a token with one column; lists, sets and dicts are
+        attributes. Models of other formats take attributes only, tuples too.
+
+        Parameters
+        ----------
+        sequences : list of sequences
+        tokens : bool or None
+            True: all positions are tokens, also lists, such as ``line.split()``. False: all have attributes, also
+            tuples. None decides as above, for every sequence.
+
+        Warns
+        -----
+        InputWarning
+            Where a sequence has attributes, but training has met none of them.
+        """
+        if tokens is not None:
+            Flag(False).check("Tagger", "tokens", tokens)
+        examples = listed(sequences, "Tagger: the input", "one list of positions for each sequence")
+        given = [self._attributes(sequence, f"Tagger: example {i}", tokens) for i, sequence in enumerate(examples)]
+        found, compiled = self._encoded(given)
+        warn_of_unknown(found, "Tagger")
+        return self.tag_encoded(found, compiled)
+
+    def _attributes(self, sequence: Any, where: str, tokens: bool | None) -> list[Any]:
+        """The attributes of a sequence of :meth:`tag`."""
+        if not isinstance(sequence, list | tuple):
+            sequence = listed(sequence, where)
+        if tokens is None and self.source.attributes is not None:
+            are = {isinstance(position, str | tuple) for position in sequence}
+            if len(are) > 1:
+                raise InputError(
+                    f"{where} has tokens (tuples or texts) and attributes; give one kind, or the option tokens"
+                )
+            tokens = True in are
+        return self.source.attributes_of_tokens(sequence, where) if tokens and sequence else sequence
+
+    def _encoded(self, given: list[Any]) -> tuple[Encoded, bool]:
+        """Attributes as rows; and whether compiled code has looked them up."""
+        read_in = read(given, 0, "Tagger")
+        compiled = self._compiled.pays(len(read_in.counts))
         vocabulary = self._compiled.vocabulary if compiled else self.vocabulary
-        return self.tag_encoded(encode([given], vocabulary.columns), compiled)
+        return encode([read_in], vocabulary.columns), compiled
 
     def tag_encoded(self, given: Encoded, compiled: bool = True) -> list[list[str]]:
         """The same for attributes whose columns have been looked up."""
@@ -113,7 +162,7 @@ class Tagger:
 
     def tag_examples(self, examples: list[Example]) -> list[list[str]]:
         """The labels of every position of examples of a text file."""
-        return self.tag([self.source.attributes_of(example) for example in examples])
+        return self.tag_encoded(*self._encoded([self.source.attributes_of(example) for example in examples]))
 
     @property
     def dim(self) -> int:
