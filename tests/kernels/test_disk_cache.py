@@ -124,7 +124,7 @@ class Copy:
             preexec_fn=preexec_fn,
         )
         assert done.returncode == 0, done.stderr
-        facts = json.loads(done.stdout)
+        facts = json.loads(done.stdout) | {"stderr": done.stderr}
         assert Path(facts["home"]).parent == self.home / "bcfw"
         return facts
 
@@ -308,8 +308,10 @@ def test_functions_in_a_circle_work_in_every_process(copy_of_package):
         assert facts["compiled"]
 
 
-#: A black-box model compiles only a few short functions.
+#: A black-box model compiles only a few short functions, of which the process is to tell at once.
 TINY = """
+from bcfw.kernels import compiling
+compiling.QUIET_SECONDS = 0.0
 class Sign(bcfw.Model):
     def features(self, x, y):
         return y * x / 2
@@ -333,6 +335,8 @@ def test_machine_without_any_writable_place_still_works(tmp_path):
     facts = copy.run(tiny.strip(), XDG_CACHE_HOME=str(tmp_path / "user"))
     assert facts["compiled"]
     assert set(files_in(tmp_path)) - before == {"train.py"}
+    assert facts["stderr"].count("bcfw compiles in every process") == 1
+    assert f"{tmp_path / 'bcfw' / '__pycache__' / 'kernels'}: Not a directory; {tmp_path / 'user'}" in facts["stderr"]
 
 
 def test_damaged_cache_files_are_replaced(copy_of_package, warm):

@@ -221,13 +221,13 @@ class CompileClock(event.Listener):
 
     Attributes
     ----------
-    notices : list of functions of a name
+    notices : list of functions of a Python function
         Each is called before a function is compiled that no other one has asked for, and then every second, from
         another thread, as long as that takes.
     """
 
     def __init__(self) -> None:
-        self.notices: list[Callable[[str], None]] = []
+        self.notices: list[Callable[[Any], None]] = []
         self._done = threading.Event()
         self._total = 0.0
         self._began = 0.0
@@ -243,10 +243,10 @@ class CompileClock(event.Listener):
         if self._depth == 1:
             self._began = time.perf_counter()
             self._done = threading.Event()
-            name = event.data["dispatcher"].py_func.__name__
-            self._tell(name)
+            function = event.data["dispatcher"].py_func
+            self._tell(function)
             if self.notices:
-                threading.Thread(target=self._keep_telling, args=(name, self._done), daemon=True).start()
+                threading.Thread(target=self._keep_telling, args=(function, self._done), daemon=True).start()
 
     def on_end(self, event: Any) -> None:
         if self._depth == 1:
@@ -254,13 +254,13 @@ class CompileClock(event.Listener):
             self._done.set()
         self._depth = max(0, self._depth - 1)  # it may have been made while a function was being compiled
 
-    def _tell(self, name: str) -> None:
+    def _tell(self, function: Any) -> None:
         for notice in tuple(self.notices):
-            notice(name)
+            notice(function)
 
-    def _keep_telling(self, name: str, done: threading.Event) -> None:
+    def _keep_telling(self, function: Any, done: threading.Event) -> None:
         while not done.wait(NOTICE_SECONDS):
-            self._tell(name)
+            self._tell(function)
 
 
 @functools.cache
