@@ -20,6 +20,12 @@ tests of warm starts have the mark ``continued``: solvers that only begin from n
 a case that needs solvers with bounds, say, has the mark ``handles("bounds")``.
 Names of tests, files and folders play no role. With the environment variable ``BCFW_TEST_ALL=1`` every test meets all
 pairs, and a combination that is asked for by its own name is always run.
+
+What is compiled
+----------------
+Compilation is most of the time of a suite that finds nothing compiled. A pass is compiled once for every set of
+kernels. So the passes that "auto" does not use (``SELDOM``) are compiled for three models only, and interpreted for all
+others: the code is the same, and every solver still meets every model. ``BCFW_TEST_ALL=1`` compiles everything.
 """
 
 from __future__ import annotations
@@ -30,9 +36,22 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import bcfw
 from bcfw import run
+from bcfw.kernels import KernelSet
+from bcfw.passes.batch import batch_oracle_pass, batch_step_pass
+from bcfw.passes.contract import with_bounds
+from bcfw.passes.exponents import exponent_pass, loss_parts_pass
+from bcfw.passes.groups import group_pass
+from bcfw.passes.planes import plane_pass
+from bcfw.passes.rebuild import shrink_pass, store_shrink_pass
+from bcfw.passes.store_visits import pairwise_pass, store_pass
+from bcfw.passes.subgradient import subgradient_pass
 from bcfw.solvers import Solver, stopwatch
-from problems import CASES, COMPILED_CASES, EXACT_VARIANTS, VARIANTS, WITH_WEIGHTS, matches
+from problems import CASES, COMPILED_CASES, EXACT_VARIANTS, VARIANTS, WITH_WEIGHTS, Case, kernels_of, matches
+
+#: Whether all combinations are run, and everything is compiled that users compile.
+EVERYTHING = os.environ.get("BCFW_TEST_ALL", "") not in ("", "0")
 
 # Compilation happens inside the first example, so times say nothing; a failing example must come back in every run.
 settings.register_profile(
@@ -105,17 +124,58 @@ def runs(item, everything):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Draw the combinations; then let the second half of the tests come in reverse order.
+    """Draw the combinations, and order them for two processes, of which the second begins at the end.
 
-    With two processes that begin at either end, each compiles other models first and finds the rest on disk.
+    One begins with the tests of the models in ``FIRST``, the other with those of all others, so that neither compiles
+    kernels of a model that the other has compiled. By the time that they meet nearly everything is on disk.
     """
-    everything = os.environ.get("BCFW_TEST_ALL", "") not in ("", "0") or any("[" in asked for asked in config.args)
+    everything = EVERYTHING or any("[" in asked for asked in config.args)
     kept, left_out = [], []
     for item in items:
         (kept if runs(item, everything) else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
+    kept.sort(key=place)
     half = len(kept) // 2
     items[:] = kept[:half] + kept[half:][::-1]
+
+
+def place(item):
+    """At the beginning, in the middle or at the end: tests of the models in ``FIRST``, without a model, of others."""
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    case = params.get("case", params.get("compiled_case"))
+    if not isinstance(case, Case) or not kernels_of(case.model).compiled:
+        return 0
+    return -1 if type(case.model) in FIRST else 1
+
+
+# --- compilation -------------------------------------------------------------------------------------------------
+
+#: Passes of solvers that "auto" does not choose, and of paths.
+SELDOM = {batch_oracle_pass, batch_step_pass, exponent_pass, group_pass, loss_parts_pass, plane_pass, subgradient_pass}
+SELDOM |= {store_pass, pairwise_pass, shrink_pass, store_shrink_pass}
+
+#: Kernels for which these are compiled, too. As Python, those of the third take longer to run than to compile.
+MODELS = bcfw.models.Multiclass, bcfw.models.Chain, bcfw.models.PictorialTree
+WHOLLY_COMPILED = MODELS[0].kernels, MODELS[1].kernels, with_bounds(MODELS[2].kernels)
+
+#: The models whose tests one process begins with.
+FIRST = MODELS[:2]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interpreted_passes():
+    """Leave passes that are seldom used as Python for all models but some, unless everything is asked for."""
+    make = KernelSet._make_entry
+
+    def make_entry(kernels, template):
+        if kernels.compiled and template in SELDOM and kernels not in WHOLLY_COMPILED:
+            return kernels._entries.setdefault(template, kernels.interpreted().entry(template))
+        return make(kernels, template)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if not EVERYTHING:
+            patch.setattr(KernelSet, "_make_entry", make_entry)
+        yield
 
 
 # --- the clock ---------------------------------------------------------------------------------------------------
@@ -153,16 +213,28 @@ def clock(monkeypatch):
 #: Why a test without its data is skipped.
 NO_DATA = "no real data: BCFW_DATA names no folder that has them"
 
+#: The folder that the environment named when the suite began; empty if there is none.
+DATA_FOLDER = os.environ.get("BCFW_DATA", "")
+
+
+@pytest.fixture(autouse=True)
+def _hidden_data(monkeypatch):
+    """Tests see no real data until they ask for them, so that all others do the same with data and without."""
+    monkeypatch.delenv("BCFW_DATA", raising=False)
+
 
 @pytest.fixture(scope="session")
 def real_data():
-    """Function that gives the files of a data set (a ``Source``) in the folder that ``BCFW_DATA`` names, or skips."""
-    folder = os.environ.get("BCFW_DATA", "")
+    """Function that gives the files of a data set (a ``Source``) in the folder that ``BCFW_DATA`` names, or skips.
+
+    Once it has been called, loaders find that folder, too, until the test ends.
+    """
 
     def find(source):
-        paths = [Path(folder).expanduser() / name for name in source.files]
-        if not folder or not all(path.is_file() for path in paths):
+        paths = [Path(DATA_FOLDER).expanduser() / name for name in source.files]
+        if not DATA_FOLDER or not all(path.is_file() for path in paths):
             pytest.skip(NO_DATA)
+        os.environ["BCFW_DATA"] = DATA_FOLDER
         return paths
 
     return find

@@ -800,10 +800,15 @@ EXACT_VARIANTS = {name: solver for name, solver in VARIANTS.items() if solver.mo
 
 
 @functools.cache
+def problem_of(case: Case) -> DualProblem:
+    """The problem of a case, to look at only; nothing is compiled for it."""
+    return interpreted(case).problem()
+
+
 def matches(solver: Any, case: Case) -> bool:
     """Whether a solver and a problem have what each needs of the other: the pairs that common tests run."""
     try:
-        require_match(solver, case.problem())
+        require_match(solver, problem_of(case))
     except bcfw.OptionError:
         return False
     return True

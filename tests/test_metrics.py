@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import bcfw
 from bcfw import metrics
-from bcfw.datasets import fetch_conll2000
+from bcfw.datasets import conll2000, fetch_conll2000
 from bcfw.errors import InputError, OptionError
 
 SCORES = ("precision", "recall", "f1")
@@ -165,6 +165,7 @@ def test_no_spans_and_one_position():
 
 def test_spans_of_real_predictions(real_data):
     """Chunks of CoNLL-2000 with few training sentences, whose predictions also hold I- without B-."""
+    real_data(conll2000.SOURCE)
     chunks = fetch_conll2000()
     names = np.array(chunks.target_names)
     y_train, y_test = ([names[one] for one in y] for y in (chunks.y_train[:300], chunks.y_test[:500]))

@@ -311,7 +311,7 @@ def test_ipython_in_a_terminal_is_no_notebook(monkeypatch):
 
     shell = types.SimpleNamespace()
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
-    assert not progress._in_notebook()
+    assert not progress.in_notebook()
     assert progress._can_redraw(Terminal())
 
 

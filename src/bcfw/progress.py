@@ -11,14 +11,15 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from numbers import Integral
+from types import FunctionType
 from typing import IO, Any
 
 import numpy as np
 
 from bcfw.errors import OptionError
-from bcfw.kernels.compiling import CompileLines, when_compiling
+from bcfw.kernels.compiling import CompileLines, first_notice, in_notebook, when_compiling
 from bcfw.run import Callback, Info
 
 #: Seconds between two lines of the plain display, and between two updates of the live one.
@@ -133,13 +134,14 @@ class Progress:
         left = self._trend.seconds_left(info)
         return 0.0 if left is None else info.training_seconds / max(info.training_seconds + left, 1e-9)
 
-    def _say_compiling(self, name: str) -> None:
+    def _say_compiling(self, function: FunctionType) -> None:
         """A sign of life while functions are compiled."""
+        first_notice().shown = True
         if self._is_live():
-            taken = self._compile_lines.seconds
+            taken, name = self._compile_lines.seconds, function.__name__
             self._update(f"compiling {name} (the first use on this machine takes some seconds), {taken:.0f} s", 0.0)
         else:
-            self._compile_lines(name)
+            self._compile_lines(function)
 
     def _print(self, text: str) -> None:
         print(text, file=self._file, flush=True)
@@ -148,7 +150,7 @@ class Progress:
     def _file(self) -> IO[str]:
         if self.file is not None:
             return self.file
-        return sys.stdout if _in_notebook() else sys.stderr
+        return sys.stdout if in_notebook() else sys.stderr
 
     def _update(self, text: str, fraction: float) -> None:
         """Write into the bar, which is made when it is needed first."""
@@ -220,15 +222,9 @@ def _bar_text(info: Info, left: str) -> str:
     )
 
 
-def _in_notebook() -> bool:
-    """Whether a kernel of Jupyter runs this code; a terminal's IPython has none."""
-    get_shell: Callable[[], Any] = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
-    return getattr(get_shell(), "kernel", None) is not None
-
-
 def _can_redraw(file: IO[str]) -> bool:
     """Whether a bar can be redrawn: in a terminal that knows how to, and in a notebook that has widgets."""
-    if _in_notebook():
+    if in_notebook():
         return importlib.util.find_spec("ipywidgets") is not None
     return os.environ.get("TERM") not in ("dumb", "unknown") and bool(getattr(file, "isatty", lambda: False)())
 
@@ -238,6 +234,6 @@ def _make_bar(file: IO[str]) -> Any:
     from rich.progress import BarColumn, SpinnerColumn, TextColumn
     from rich.progress import Progress as RichProgress
 
-    console = Console(file=None if _in_notebook() else file)
+    console = Console(file=None if in_notebook() else file)
     columns = SpinnerColumn(), BarColumn(bar_width=12), TextColumn("{task.fields[text]}")
     return RichProgress(*columns, console=console, transient=True)

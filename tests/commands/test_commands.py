@@ -89,21 +89,6 @@ def test_demo_refuses_before_it_trains(words, tmp_path, monkeypatch):
     assert isinstance(answer.exception, SystemExit)
 
 
-def test_cache_is_shown_and_cleared(monkeypatch, tmp_path):
-    monkeypatch.setenv("BCFW_CACHE_DIR", str(tmp_path / "compiled"))
-    (tmp_path / "compiled").mkdir()
-    (tmp_path / "compiled" / "pass.nbc").write_bytes(b"x" * 1000)
-    (tmp_path / "compiled" / "thesis.txt").write_text("not ours")
-    shown = CliRunner().invoke(main, ["cache"])
-    assert shown.exit_code == 0
-    assert "1 files, 0.0 MB" in shown.output
-    assert (tmp_path / "compiled" / "pass.nbc").exists()
-    cleared = CliRunner().invoke(main, ["cache", "--clear"])
-    assert "Cleared" in cleared.output
-    assert not (tmp_path / "compiled" / "pass.nbc").exists()
-    assert (tmp_path / "compiled" / "thesis.txt").exists()
-
-
 def test_help_and_version_and_unknown_command():
     assert "demo" in CliRunner().invoke(main, ["--help"]).output
     assert bcfw.__version__ in CliRunner().invoke(main, ["--version"]).output

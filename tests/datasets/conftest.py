@@ -7,7 +7,6 @@ import pytest
 
 @pytest.fixture
 def cache(monkeypatch, tmp_path):
-    """An empty user cache, and no ``BCFW_DATA``."""
-    monkeypatch.delenv("BCFW_DATA", raising=False)
+    """An empty user cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "bcfw" / "data"

@@ -278,7 +278,8 @@ def test_numbers_of_attributes_on_conll2000(name, number, sentences):
     assert len(distinct) == number
 
 
-def test_base_is_the_set_of_the_data_set(sentences):
+def test_base_is_the_set_of_the_data_set(sentences, real_data):
+    real_data(conll2000.SOURCE)
     data = fetch_conll2000()
     for sentence, x in zip(sentences[:300], data.X_train, strict=False):
         names = [sorted(data.feature_names[column] for column in row.indices) for row in x]

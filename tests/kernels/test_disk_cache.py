@@ -12,6 +12,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import numba
 import pytest
 
 import bcfw
@@ -124,7 +125,7 @@ class Copy:
             preexec_fn=preexec_fn,
         )
         assert done.returncode == 0, done.stderr
-        facts = json.loads(done.stdout)
+        facts = json.loads(done.stdout) | {"stderr": done.stderr}
         assert Path(facts["home"]).parent == self.home / "bcfw"
         return facts
 
@@ -308,8 +309,10 @@ def test_functions_in_a_circle_work_in_every_process(copy_of_package):
         assert facts["compiled"]
 
 
-#: A black-box model compiles only a few short functions.
+#: A black-box model compiles only a few short functions, of which the process is to tell at once.
 TINY = """
+from bcfw.kernels import compiling
+compiling.QUIET_SECONDS = 0.0
 class Sign(bcfw.Model):
     def features(self, x, y):
         return y * x / 2
@@ -333,6 +336,38 @@ def test_machine_without_any_writable_place_still_works(tmp_path):
     facts = copy.run(tiny.strip(), XDG_CACHE_HOME=str(tmp_path / "user"))
     assert facts["compiled"]
     assert set(files_in(tmp_path)) - before == {"train.py"}
+    assert facts["stderr"].count("bcfw compiles in every process") == 1
+    assert f"{tmp_path / 'bcfw' / '__pycache__' / 'kernels'}: Not a directory; {tmp_path / 'user'}" in facts["stderr"]
+
+
+def double(x):
+    return 2 * x
+
+
+def test_two_processes_that_save_at_once_do_not_mix_their_code(tmp_path, monkeypatch):
+    """One compiles for floats and one for integers; each has read the index before the other has written it."""
+    from bcfw.kernels import numba_internals
+
+    def compiled():
+        function = numba.njit(double)
+        numba_internals.attach_cache(function, "5" * 64, [tmp_path])
+        return function
+
+    for_integers, kind, late = compiled(), type(compiled()._cache._cache_file), []
+    save_index, save_data = kind._save_index, kind._save_data
+
+    def first_waits(files, overloads):
+        monkeypatch.setattr(kind, "_save_index", save_index)
+        monkeypatch.setattr(kind, "_save_data", lambda *given: late.append(given))
+        assert for_integers(3) == 6
+        monkeypatch.setattr(kind, "_save_data", save_data)
+        save_index(files, overloads)
+
+    monkeypatch.setattr(kind, "_save_index", first_waits)
+    assert compiled()(1.5) == 3.0
+    save_data(*late[0])  # the second one's code is the last to be written
+    again = compiled()
+    assert (again(1.5), again(3)) == (3.0, 6)
 
 
 def test_damaged_cache_files_are_replaced(copy_of_package, warm):

@@ -2,23 +2,98 @@
 
 from __future__ import annotations
 
+import functools
+import os
+from pathlib import Path
+
 import click
 
+from bcfw.commands.failures import BadInput, told
 
-@click.command()
-@click.option("--clear", is_flag=True, help="Delete the compiled code; the next training compiles again.")
-def cache(clear: bool) -> None:
-    """Show, or clear, the compiled code that is kept on disk."""
-    from bcfw.kernels.disk_cache import cache_directory
 
-    directory = cache_directory()
-    if directory is None:
-        click.echo("No writable directory for compiled code; set BCFW_CACHE_DIR to one.")
-        return
-    files = [path for path in directory.iterdir() if path.suffix in (".nbi", ".nbc")]
-    size = sum(path.stat().st_size for path in files)
-    click.echo(f"{directory}: {len(files)} files, {size / 1e6:.1f} MB")
-    if clear:
-        for path in files:
-            path.unlink()
-        click.echo("Cleared.")
+@click.group(invoke_without_command=True)
+@click.option("--clear", "clearing", is_flag=True, help="The same as the command clear.")
+@click.pass_context
+def cache(context: click.Context, clearing: bool) -> None:
+    """Show, fill or clear the compiled code that is kept on disk."""
+    if clearing:
+        context.invoke(clear)
+    elif context.invoked_subcommand is None:
+        context.invoke(where)
+
+
+@cache.command()
+def where() -> None:
+    """Show the folders, whether they can be written to, what they hold, and what moves them."""
+    from bcfw.kernels.disk_cache import obstacle, possible_directories
+
+    is_kept = False
+    for path in possible_directories():
+        why = obstacle(path)
+        state = f"not writable ({why})" if why else "not needed" if is_kept else "new code is kept here"
+        is_kept = is_kept or not why
+        click.echo(f"{contents(path)}; {state}")
+    if not is_kept:
+        click.echo("No folder can be written to: every process compiles what is missing.")
+    chosen = os.environ.get("BCFW_CACHE_DIR")
+    click.echo(f"BCFW_CACHE_DIR is {chosen or 'not set'}: this environment variable chooses the folder.")
+
+
+@cache.command()
+def clear() -> None:
+    """Delete the compiled code; the next training compiles again."""
+    folder = writable_folder()
+    click.echo(contents(folder))
+    for path in compiled_files(folder):
+        path.unlink(missing_ok=True)
+    click.echo("Cleared.")
+
+
+@cache.command()
+@click.argument("names", nargs=-1)
+def fill(names: tuple[str, ...]) -> None:
+    """Compile ahead what the models NAMES need: training with the solver "auto", predictions and probabilities.
+
+    NAMES are those of bcfw.models.MODELS (chain, multiclass, ...), and "tagger" for attributes by name and the files of
+    "bcfw train". Without NAMES all are filled, which takes some minutes; what is there already takes a second.
+    """
+    from bcfw.commands import filling
+    from bcfw.kernels.compiling import CompileLines, compile_seconds, when_compiling
+
+    with told():
+        unknown = [name for name in names if name not in filling.NAMES]
+        if unknown:
+            raise BadInput(f"{unknown[0]!r} cannot be filled; choose from {', '.join(filling.NAMES)}")
+        folder = writable_folder()
+        for name in names or filling.NAMES:
+            before = compile_seconds()
+            with when_compiling(CompileLines(functools.partial(say_of, name))):
+                filling.fill(name)
+            say_of(name, f"{compile_seconds() - before:.1f} s of compilation")
+        click.echo(contents(folder))
+
+
+def say_of(name: str, line: str) -> None:
+    """A line about what is being filled, on standard error."""
+    click.echo(f"{name}: {line}", err=True)
+
+
+def writable_folder() -> Path:
+    """Where new code is kept."""
+    from bcfw.kernels.disk_cache import cache_directory, obstacles
+
+    folder = cache_directory()
+    if folder is None:
+        raise BadInput(f"no folder for compiled code can be written to ({'; '.join(obstacles())}); set BCFW_CACHE_DIR")
+    return folder
+
+
+def compiled_files(folder: Path) -> list[Path]:
+    """The files in a folder that are ours."""
+    return [path for path in folder.glob("*") if path.suffix in (".nbi", ".nbc")]
+
+
+def contents(folder: Path) -> str:
+    """What a folder holds."""
+    files = compiled_files(folder)
+    return f"{folder}: {len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB"

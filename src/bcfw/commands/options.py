@@ -87,8 +87,11 @@ class Common:
     @classmethod
     def of(cls, given: dict[str, Any]) -> Common:
         """Read what the command line has; the numbers are checked where they are used."""
+        from bcfw.kernels.compiling import first_notice
         from bcfw.text.training import TrainingOptions
 
+        if given["quiet"]:
+            first_notice().shown = True
         source = text_source(given)
         weights = dict(read_weight(text) for text in given["class_weight"])
         names = {field.name for field in dataclasses.fields(TrainingOptions)}

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.files import user_cache
+from bcfw.kernels.compiling import first_notice
 from bcfw.kernels.guard import internals
 from bcfw.kernels.specialise import FASTMATH, global_names
 
@@ -25,17 +26,21 @@ from bcfw.kernels.specialise import FASTMATH, global_names
 _VERSIONED = ("numpy", "numba", "llvmlite")
 
 
+def possible_directories() -> list[Path]:
+    """Where compiled code may be kept: ``$BCFW_CACHE_DIR``, or else the package's ``__pycache__``, the user's cache."""
+    chosen = os.environ.get("BCFW_CACHE_DIR")
+    package = Path(__file__).resolve().parent.parent / "__pycache__" / "kernels"
+    return [Path(chosen)] if chosen else [package, user_cache("kernels")]
+
+
 def cache_directories() -> list[Path]:
     """Where compiled code is looked for, in this order; the last one is where new code is kept, if it is writable.
 
-    ``$BCFW_CACHE_DIR``, or else the package's ``__pycache__`` and the user's cache, up to the first that is writable:
-    one that somebody else has filled is read, too.
+    The possible folders up to the first that is writable: one that somebody else has filled is read, too.
     """
-    chosen = os.environ.get("BCFW_CACHE_DIR")
-    package = Path(__file__).resolve().parent.parent / "__pycache__" / "kernels"
     found = []
-    for path in [Path(chosen)] if chosen else [package, user_cache("kernels")]:
-        writable = _is_writable(path)
+    for path in possible_directories():
+        writable = not obstacle(path)
         if writable or path.is_dir():
             found.append(path)
         if writable:
@@ -45,17 +50,22 @@ def cache_directories() -> list[Path]:
 
 def cache_directory() -> Path | None:
     """Where new compiled code is kept; None if no place is writable."""
-    return next((path for path in cache_directories() if _is_writable(path)), None)
+    return next((path for path in possible_directories() if not obstacle(path)), None)
 
 
-def _is_writable(path: Path) -> bool:
-    """Whether files can be made in a folder, which is made if it does not exist."""
+def obstacle(path: Path) -> str:
+    """Why no file can be made in a folder, which is made if it does not exist; empty if one can."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path).close()
-    except OSError:
-        return False
-    return True
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    return ""
+
+
+def obstacles() -> list[str]:
+    """The possible folders, each with what stands in the way."""
+    return [f"{path}: {obstacle(path)}" for path in possible_directories()]
 
 
 def fingerprint(function: Any) -> str:
@@ -125,5 +135,6 @@ class _Walk:
 def keep_on_disk(dispatcher: Any) -> None:
     """Let a compiled function load from, and save to, the disk cache, where that is possible."""
     tools, directories = internals(), cache_directories()
+    first_notice()
     if tools is not None and directories and hasattr(dispatcher, "py_func"):  # else numba is disabled
         tools.attach_cache(dispatcher, fingerprint(dispatcher), directories)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import hashlib
 import tempfile
 import threading
 import time
@@ -179,6 +180,20 @@ class _Files(caching.CompileResultCacheImpl):
         self._filename_base = self.get_filename_base(f"{function.__module__}.{function.__name__}", "")
 
 
+class _IndexAndData(caching.IndexDataCacheFile):
+    """Names every data file by what it holds.
+
+    numba numbers them. Two processes that save code for other types, or for other processors, at the same time could
+    write to one number then, and each would load what the other has written.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        digest = hashlib.sha256(repr(key).encode()).digest()
+        name = self._data_name(int.from_bytes(digest[:8], "big"))
+        self._save_data(name, data)  # before the index says that it is there
+        self._save_index({**self._load_index(), key: name})
+
+
 class _Cache(caching.FunctionCache):
     """numba's per-function cache over our files, with others before it that are only read."""
 
@@ -186,6 +201,7 @@ class _Cache(caching.FunctionCache):
         self._before = _Cache(function, stamp, directories[:-1]) if len(directories) > 1 else None
         self._impl_class = lambda py_func: _Files(py_func, stamp, directories[-1])  # type: ignore[assignment]
         super().__init__(function)
+        self._cache_file = _IndexAndData(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """A file that cannot be read (cut short, or of another machine) counts as absent: it is compiled again."""
@@ -221,13 +237,13 @@ class CompileClock(event.Listener):
 
     Attributes
     ----------
-    notices : list of functions of a name
+    notices : list of functions of a Python function
         Each is called before a function is compiled that no other one has asked for, and then every second, from
         another thread, as long as that takes.
     """
 
     def __init__(self) -> None:
-        self.notices: list[Callable[[str], None]] = []
+        self.notices: list[Callable[[Any], None]] = []
         self._done = threading.Event()
         self._total = 0.0
         self._began = 0.0
@@ -243,10 +259,10 @@ class CompileClock(event.Listener):
         if self._depth == 1:
             self._began = time.perf_counter()
             self._done = threading.Event()
-            name = event.data["dispatcher"].py_func.__name__
-            self._tell(name)
+            function = event.data["dispatcher"].py_func
+            self._tell(function)
             if self.notices:
-                threading.Thread(target=self._keep_telling, args=(name, self._done), daemon=True).start()
+                threading.Thread(target=self._keep_telling, args=(function, self._done), daemon=True).start()
 
     def on_end(self, event: Any) -> None:
         if self._depth == 1:
@@ -254,13 +270,13 @@ class CompileClock(event.Listener):
             self._done.set()
         self._depth = max(0, self._depth - 1)  # it may have been made while a function was being compiled
 
-    def _tell(self, name: str) -> None:
+    def _tell(self, function: Any) -> None:
         for notice in tuple(self.notices):
-            notice(name)
+            notice(function)
 
-    def _keep_telling(self, name: str, done: threading.Event) -> None:
+    def _keep_telling(self, function: Any, done: threading.Event) -> None:
         while not done.wait(NOTICE_SECONDS):
-            self._tell(name)
+            self._tell(function)
 
 
 @functools.cache

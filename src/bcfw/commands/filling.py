@@ -1,0 +1,94 @@
+"""What ``bcfw cache fill`` runs: tiny problems of the built-in models, which compile the code that most users run.
+
+That is: training with the solver "auto" without bounds, for features of float64 and of float32; going on from a result;
+predictions and probabilities; and what ``bcfw predict`` needs.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import bcfw
+from bcfw.dual import open_problem
+from bcfw.formats import Columns
+from bcfw.models import MODELS
+from bcfw.models.probabilities import SumProduct
+from bcfw.solvers.auto import USUAL_STORE_COST, block_solves, choice
+from bcfw.tagging.vocabulary import Vocabulary
+from bcfw.text.source import TextSource
+from bcfw.text.tagger import FEW_POSITIONS, Tagger
+
+#: What can be filled besides models: all that ``bcfw predict`` compiles.
+TAGGER = "tagger"
+
+NAMES = (*MODELS, TAGGER)
+
+#: Features are packed in one of these types, and each has compiled code of its own.
+TYPES = (np.float64, np.float32)
+
+#: Examples of a tiny problem, features, and places of an example, which are as many as there are labels.
+N, F, K = 6, 3, 3
+
+#: lam for which the features of tiny problems are of usual size, and one for which they are large.
+USUAL, SMALL = 1.0, 1e-9
+
+
+def fill(name: str) -> None:
+    """Compile what belongs to a name, without a word about certificates that are not reached."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if name == TAGGER:
+            tag()
+            return
+        for kind in TYPES:
+            for model, X, y in tiny_problems(name, kind):
+                train(model, X, y)
+
+
+def tiny_problems(name: str, kind: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Models of a name, each with inputs whose features have a type, and outputs."""
+    rng, model = np.random.default_rng(0), MODELS[name]
+    labels = [np.roll(np.arange(K), i) for i in range(N)]
+    edges = np.array([[p, p + 1] for p in range(K - 1)])
+
+    def some(*shape: int) -> Any:
+        return (rng.random(shape) + 0.5).astype(kind)
+
+    if name == "multiclass":
+        yield model(), some(N, F), np.arange(N) % K
+    elif name == "multilabel":
+        for tree in (None, edges):
+            yield model(tree), some(N, F), np.array(labels) % 2
+    elif name == "chain":
+        yield model(), [some(K, F) for _ in labels], labels
+    elif name == "matching":
+        yield model(), [some(K, K, F) for _ in labels], [np.eye(K)[one].astype(int) for one in labels]
+    elif name == "pictorial_tree":
+        yield model(edges), [(some(K, K, K), 1.0) for _ in labels], [np.column_stack([one, one]) for one in labels]
+    else:
+        n_labels = 2 if name == "binary_graph" else K
+        yield model(), [(some(K, F), edges, some(K - 1, 1)) for _ in labels], [one % n_labels for one in labels]
+
+
+def train(model: Any, X: Any, y: Any) -> None:
+    """Train with all solvers between which "auto" chooses, go on, predict, and give probabilities."""
+    some = {"max_passes": 2, "tol": 0.0}
+    solves = block_solves(open_problem(model, X, y, USUAL))
+    for solver in ["auto"] if solves is not None else ["auto", choice(USUAL_STORE_COST)]:
+        result = bcfw.train(model, X, y, lam=USUAL, solver=solver, **some)
+        bcfw.train(model, X, y, lam=USUAL, solver=solver, warm_start=result, **some)
+    bcfw.train(model, X, y, lam=SMALL, **some)
+    result.predict(X)
+    if isinstance(result.model, SumProduct):
+        result.model.log_likelihood(result.w, X, y)
+
+
+def tag() -> None:
+    """Label more positions than interpreted code does, by attributes of the kind that text has."""
+    words = Vocabulary(["a", "b"])
+    tagger = Tagger("chain", TextSource(Columns()), ["A", "B"], None, None, words, np.arange(4), np.ones(4))
+    tagger.tag([[["a"], ["b"]]] * FEW_POSITIONS)
