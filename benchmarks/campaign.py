@@ -62,6 +62,15 @@ class Outcome:
 
 Problem = Callable[[int, int], Outcome]
 
+#: What the problem that runs now is about; see :func:`trying`.
+_kind = "unknown"
+
+
+def trying(kind: str) -> None:
+    """Say what a problem is about before it is solved, so that an error that leaves it is counted in that row."""
+    global _kind
+    _kind = kind
+
 
 class TooLong(BaseException):
     """A problem has used up its patience; not an Exception, so that nothing below catches it."""
@@ -109,6 +118,7 @@ def guarded(one_problem: Problem, number: int, seed: int, patience: int, show: b
     def give_up(*_: Any) -> None:
         raise TooLong
 
+    trying("unknown")
     signal.signal(signal.SIGALRM, give_up)
     signal.alarm(patience)
     try:
@@ -116,7 +126,7 @@ def guarded(one_problem: Problem, number: int, seed: int, patience: int, show: b
             warnings.simplefilter("ignore")
             return one_problem(number, seed)
     except TooLong:
-        return Outcome("unknown", "exception", [f"took more than {patience} s"])
+        return Outcome(_kind, "exception", [f"took more than {patience} s"])
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
@@ -124,7 +134,7 @@ def guarded(one_problem: Problem, number: int, seed: int, patience: int, show: b
             traceback.print_exc()
         place = traceback.extract_tb(error.__traceback__)[-1]
         about = f"{type(error).__name__}: {error}"[:300]
-        return Outcome("unknown", "exception", ["exception"], f"{about} at {Path(place.filename).name}:{place.lineno}")
+        return Outcome(_kind, "exception", ["exception"], f"{about} at {Path(place.filename).name}:{place.lineno}")
     finally:
         signal.alarm(0)
 

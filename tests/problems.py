@@ -314,7 +314,7 @@ def graph_case(name: str, model: Any, X: list[Any], y: list[Any], F: int, G: int
 
     def delta(y_true: Any, y: Any) -> float:
         costs = [table[a, b] for a, b in zip(y_true, y, strict=True) if a >= 0]
-        return float(sum(costs) / len(costs) if model.normalize else sum(costs))
+        return float(sum(costs) / max(1, len(costs)) if model.normalize else sum(costs))
 
     needs = np.repeat([-np.inf, 0.0], [2 * F, G]), np.full(2 * F + G, np.inf)
     settled = bcfw.models.BinaryGraph(table, normalize=model.normalize)
@@ -383,7 +383,7 @@ def label_graph_case(
 
     def delta(y_true: Any, y: Any) -> float:
         costs = [table[a, b] for a, b in zip(y_true, y, strict=True) if a >= 0]
-        return float(sum(costs) / len(costs) if model.normalize else sum(costs))
+        return float(sum(costs) / max(1, len(costs)) if model.normalize else sum(costs))
 
     settled = copy.copy(model)
     settled.cost, settled.class_balance = table, False
