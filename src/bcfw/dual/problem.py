@@ -53,8 +53,10 @@ from bcfw.records import (
 #: What steps of 1e-13 of the weights gain, relative to the dual value: gains are about the squares of steps.
 RESOLUTION = 1e-26
 
-#: Lists of parts have room for so many, or for a quarter of the parts, whichever is more.
+#: Lists of parts have room for so many, or for a quarter of the parts, whichever is more; but those of all blocks
+#: together for no more than ``LISTED``, a quarter of a gigabyte.
 SHORT_LIST = 16
+LISTED = 1 << 26
 
 #: Takes the place of the hinge losses in passes that do not write them.
 NO_HINGES = np.zeros((2, 0))
@@ -330,9 +332,10 @@ class DualProblem:
         The model must offer "block solves".
         """
         self.close_store()
-        n_parts = len(self.state.mu[0]) // max(self.n_blocks, 1)
-        width = min(n_parts, max(SHORT_LIST, n_parts // 4))  # at most an eighth of the memory of the averages
         n = self.n_blocks
+        n_parts = int(self.form.part_offsets(self.data)[-1]) // max(n, 1)
+        most = max(SHORT_LIST, LISTED // max(n, 1))
+        width = min(n_parts, max(SHORT_LIST, n_parts // 4), most)
         self.lists = Lists(np.zeros((n, width), np.int32), np.full(n, ALL_PARTS), np.zeros(n, np.bool_), slack)
         return self.lists
 
