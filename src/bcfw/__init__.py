@@ -32,7 +32,8 @@ _HOMES = {
     **dict.fromkeys(("StructuralSVMCV", "MulticlassSVMCV", "MultilabelSVMCV", "ChainSVMCV"), "bcfw.estimators"),
     **dict.fromkeys(("AttributeVectorizer", "PositionWise"), "bcfw.estimators"),
     **dict.fromkeys(
-        ("BcfwError", "ConvergenceWarning", "InputError", "ModelError", "OptionError", "OracleError"), "bcfw.errors"
+        ("BcfwError", "ConvergenceWarning", "InputError", "ModelError", "OptionError", "OracleError", "TooLargeError"),
+        "bcfw.errors",
     ),
 }
 _MODULES = (

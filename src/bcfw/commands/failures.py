@@ -34,7 +34,9 @@ def told() -> Iterator[None]:
     except (BcfwError, OSError) as error:
         raise BadInput(str(error)) from error
     except MemoryError as error:
-        raise BadInput("not enough memory; use fewer attributes (--min-count, --hash), or less data") from error
+        raise BadInput(
+            "not enough memory; use less data, fewer labels, or fewer attributes (--min-count, --hash)"
+        ) from error
     except KeyboardInterrupt:
         click.echo("bcfw: interrupted", err=True)
         sys.exit(INTERRUPTED)

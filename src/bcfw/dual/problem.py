@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from bcfw.dual.certificates import dual_value, regulariser
 from bcfw.dual.threads import Threads
 from bcfw.errors import OracleError
 from bcfw.inputs.bounds import join_bounds
+from bcfw.memory import memory_named, require_room
 from bcfw.passes.box import LOWER, UPPER, V, box_step
 from bcfw.passes.contract import with_bounds
 from bcfw.passes.rebuild import fold_pass, loss_pass, rebuild_pass, store_rebuild_pass
@@ -57,6 +58,9 @@ RESOLUTION = 1e-26
 #: together for no more than ``LISTED``, a quarter of a gigabyte.
 SHORT_LIST = 16
 LISTED = 1 << 26
+
+#: Vectors of weights that every run needs at least: the current ones, and a copy to return.
+WEIGHTS = 2
 
 #: Takes the place of the hinge losses in passes that do not write them.
 NO_HINGES = np.zeros((2, 0))
@@ -116,6 +120,7 @@ class DualProblem:
         self.data = data
         self.lam = lam
         self.n_blocks = len(c)
+        self.require_room({"weights": WEIGHTS * 8 * form.dim})
         self.blocks = np.flatnonzero(c > 0)
         self.box = np.zeros((4, 0 if bounds is None else form.dim))
         if bounds is not None:
@@ -125,11 +130,12 @@ class DualProblem:
         self._moved = np.zeros(len(self.bounded), np.int64), np.zeros(1, np.int64)
         self._store_pass = store_pass
         self._first_hinges: np.ndarray | None = None
-        self.start_anew(c)
+        with self._memory_named():
+            self._works = [form.make_work(data) for _ in range(n_jobs)]
+            self.start_anew(c)
         self.outside: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         self.tally = np.zeros(TALLY_SIZE)
         self.oracle_calls = 0
-        self._works = [form.make_work(data) for _ in range(n_jobs)]
         self._threads = Threads(n_jobs)
         self._fingerprint: str = form.fingerprint(data)  # now: oracles may change the model's attributes
 
@@ -147,6 +153,24 @@ class DualProblem:
         self.lists: Lists | None = None
         self.point: np.ndarray | None = None
         self.untouched = True
+
+    # --- memory
+
+    def require_room(self, parts: Mapping[str, int], advice: str = "") -> None:
+        """Raise unless some arrays, in bytes by name, can be in memory at once (see :mod:`bcfw.memory`)."""
+        require_room(*self._numbers(), parts, advice or self._what_helps())
+
+    def _memory_named(self) -> contextlib.AbstractContextManager[None]:
+        return memory_named(*self._numbers(), self._what_helps())
+
+    def _numbers(self) -> tuple[str, dict[str, int]]:
+        """The model and the sizes of the problem, as messages name them."""
+        return self.form.name, {"examples": self.n_blocks, **self.form.sizes()}
+
+    def _what_helps(self) -> str:
+        sizes = self.form.sizes()
+        fewer = "labels" if sizes.get("labels", 0) > sizes.get("features", 0) else "features"
+        return f"use fewer {fewer}, or a machine with more memory"
 
     # --- weights
 
@@ -204,6 +228,8 @@ class DualProblem:
 
     def rule(self, size: int = EXACT_SIZE, tracks: int = 0) -> StepRule:
         """What steps on this problem need to know."""
+        if tracks:
+            self.require_room({"weights and their running averages": (WEIGHTS + tracks) * 8 * self.form.dim})
         averages = np.zeros((tracks, self.form.dim))
         n = len(self.blocks)
         return StepRule(self.lam, size, n, averages, 0, self.bounded, self.box, self._probe, *self._moved)
@@ -267,7 +293,9 @@ class DualProblem:
 
     def _make_room(self, i: int) -> None:
         """What the kernel ``reserve`` has asked for at block i: longer arrays of averages."""
-        self.state = self.state._replace(mu=tuple(self.form.enlarge_mu(self.state.mu)))
+        self.require_room({"averages of the examples": 2 * sum(array.nbytes for array in self.state.mu)})
+        with self._memory_named():
+            self.state = self.state._replace(mu=tuple(self.form.enlarge_mu(self.state.mu)))
 
     def _not_maximal(self, i: int, gap: float) -> OracleError:
         """The error for a block whose oracle returned less than the block's current average."""
@@ -275,6 +303,12 @@ class DualProblem:
             return OracleError(
                 f"example {i}: the values of its outputs are too large to be computed (block gap {gap}); scale the "
                 "features, or choose another lam or other bounds",
+                int(i),
+            )
+        if self.form.is_built_in:
+            return OracleError(
+                f"example {i}: rounding hides the differences of its outputs' values (block gap {gap:.3g} < 0); scale the "
+                "features, or choose a larger lam",
                 int(i),
             )
         return OracleError(
