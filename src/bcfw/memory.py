@@ -55,7 +55,8 @@ def memory_named(owner: str, sizes: Mapping[str, int], advice: str) -> Iterator[
 
 
 def _numbers(owner: str, sizes: Mapping[str, int]) -> str:
-    return f"{owner} with {', '.join(f'{size:,} {name}' for name, size in sizes.items())}"
+    numbers = ", ".join(f"{size:,} {name}" for name, size in sizes.items())
+    return f"{owner} with {numbers}" if numbers else owner
 
 
 def shown(size: int) -> str:

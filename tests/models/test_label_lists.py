@@ -1,0 +1,135 @@
+"""Averages of multiclass blocks as lists of the labels that have mass: as dense ones, for a fraction of the memory."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bcfw
+from bcfw.dual.certify import certify_state
+from bcfw.models import Multiclass
+from bcfw.models.multiclass import KERNELS, LIST_KERNELS, MANY_LABELS
+from bcfw.records import in_order
+from bcfw.solvers import AdaptiveBCFW, BlockSolves, ExponentiatedGradient, MultiPlane
+from problems import CASES, WITH_WEIGHTS, interpreted, matches
+
+ROUNDING = 1e-12
+
+#: Three labels that occur, of as many as one likes.
+RNG = np.random.default_rng(0)
+Y = RNG.integers(3, size=40)
+X = RNG.standard_normal((40, 6))
+X[np.arange(40), Y] += 1.0
+
+
+def twins(name):
+    """A case with dense averages, and with lists; both interpreted."""
+    listed = CASES[name]
+    return interpreted(CASES[name.replace("lists", "cost")]), listed
+
+
+def test_which_form_is_used_depends_on_the_number_of_labels():
+    for labels, kernels in ((MANY_LABELS - 1, KERNELS), (MANY_LABELS, LIST_KERNELS)):
+        for rescale in ("margin", "slack"):
+            assert Multiclass(labels, rescale=rescale).kernels is kernels[rescale]
+    assert Multiclass.kernels is Multiclass().kernels is KERNELS["margin"]
+
+    class Rough(Multiclass):
+        exact_oracle = False
+
+    assert Rough(MANY_LABELS).kernels.bindings["EXACT"] is False
+    assert "LabelLists" in Rough(MANY_LABELS).kernels.bindings
+
+
+@pytest.mark.parametrize("kind", WITH_WEIGHTS)
+@pytest.mark.parametrize("name", ["multiclass-lists", "multiclass-lists-slack"])
+def test_lists_give_what_dense_averages_give(name, kind):
+    dense, listed = twins(name)
+    options = {"clock": "count"} if issubclass(kind, MultiPlane) else {}
+    if not matches(kind(**options), dense):
+        pytest.skip("this solver cannot train this model")
+    results = [case.few_passes(6, solver=kind(**options)) for case in (dense, listed)]
+    assert results[0].primal == pytest.approx(results[1].primal, rel=1e-9)
+    assert results[0].gap == pytest.approx(results[1].gap, rel=1e-6, abs=1e-9, nan_ok=True)
+    np.testing.assert_allclose(results[0].w, results[1].w, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", [BlockSolves(), MultiPlane(clock="count"), AdaptiveBCFW(), ExponentiatedGradient()])
+def test_averages_have_the_same_mass(solver):
+    masses = []
+    for case in twins("multiclass-lists"):
+        result = case.few_passes(6, solver=solver)
+        problem = case.problem()
+        bcfw.dual.snapshots.restore(problem, result.snapshot)
+        problem.close_store()
+        masses.append(result.model.marginals(problem.data, problem.state.mu))
+    np.testing.assert_allclose(*masses, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(masses[1].sum(axis=1), 1.0, rtol=0, atol=ROUNDING)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.integers(0, 7), st.sampled_from(["step", "solve"])), max_size=30), st.integers(1, 4))
+def test_lists_are_consistent_after_any_steps(actions, width):
+    case = CASES["multiclass-lists"]
+    problem = case.problem()
+    for block, action in actions:
+        if action == "solve" and problem.lists is None:
+            problem.open_lists(0.1)
+            problem.lists = problem.lists._replace(parts=np.zeros((problem.n_blocks, width), np.int32))
+        elif action == "step":
+            problem.lists = None
+        problem.visit(in_order(np.array([block])), problem.rule())
+        certify_state(problem)
+    assert max(problem.audit().values()) <= ROUNDING
+    average = problem.form.export_mu(problem.data, problem.state.mu)
+    again = problem.form.import_mu(problem.data, average)
+    marginals = problem.form.model.marginals
+    np.testing.assert_array_equal(marginals(problem.data, problem.state.mu), marginals(problem.data, again))
+    assert not any(np.any(work.place != -1) for work in problem._works)
+
+
+@pytest.mark.parametrize("solver", ["auto", BlockSolves(acceleration=0)])
+def test_the_mass_of_blocks_with_very_many_labels_stays_one(solver):
+    """The rounding of a projection onto K labels grows with K^2 unless it is corrected."""
+    result = bcfw.train(Multiclass(300_000), X, Y, lam=0.1, solver=solver)
+    assert result.status == "converged"
+    assert result.dual <= 0.823 <= result.primal
+
+
+def test_a_projection_onto_many_equal_labels_has_mass_one():
+    problem = bcfw.dual.open_problem(Multiclass(MANY_LABELS - 1), X, Y, 0.1)
+    problem.open_lists(0.0)
+    problem.visit(in_order(np.arange(40)), problem.rule())
+    mass = problem.form.model.marginals(problem.data, problem.state.mu).sum(axis=1)
+    np.testing.assert_allclose(mass, 1.0, rtol=0, atol=2e-12)
+
+
+def test_memory_grows_with_the_labels_that_have_mass():
+    n = 2000
+    problem = bcfw.dual.open_problem(Multiclass(50_000), RNG.standard_normal((n, 2)), np.arange(n), 0.01)
+    problem.open_lists(0.1)
+    problem.visit(in_order(np.arange(20)), problem.rule())
+    certify_state(problem)
+    assert sum(array.nbytes for array in problem.state.mu) < 100 * 8 * n
+    assert problem.lists.parts.nbytes <= 1 << 28
+    assert max(problem.audit().values()) <= ROUNDING
+
+
+def test_compiled_lists_are_the_interpreted_ones():
+    case = CASES["multiclass-lists"]
+    model = Multiclass(case.model.n_labels, case.model.cost)
+    model.kernels = LIST_KERNELS["margin"]
+    compiled = dataclasses.replace(case, model=model)
+    for solver in (BlockSolves(), "bcfw"):
+        results = [one.few_passes(5, solver=solver) for one in (case, compiled)]
+        np.testing.assert_allclose(results[0].w, results[1].w, rtol=0, atol=ROUNDING)
+
+
+def test_built_in_oracles_are_not_doubted():
+    problem = CASES["multiclass-cost"].problem()
+    assert "check_model" not in str(problem._not_maximal(0, -1.0))
+    assert "check_model" in str(CASES["user-compiled"].problem()._not_maximal(0, -1.0))
