@@ -23,7 +23,6 @@ import scipy.sparse as sp
 
 import bcfw
 from bcfw.dual import DualProblem, open_problem
-from bcfw.models.multiclass import LIST_KERNELS
 from bcfw.options import Choice, Flag
 from bcfw.passes.rebuild import rebuild_pass, store_rebuild_pass
 from bcfw.solvers import SOLVERS
@@ -161,26 +160,6 @@ def build_multiclass() -> Iterator[Case]:
             model = bcfw.models.Multiclass(n_labels=K, cost=cost, rescale="slack")
             case = multiclass_case(f"multiclass-{name}-slack", model, X, y, F, K, cost)
             yield dataclasses.replace(case, slack=True)
-
-
-class ListedMulticlass(bcfw.models.Multiclass):
-    """Averages as lists, which few labels do not need; interpreted, so that nothing more is compiled for them."""
-
-    kernels = LIST_KERNELS["margin"].interpreted()
-
-
-class ListedSlack(bcfw.models.Multiclass):
-    """The same with slack rescaling."""
-
-    kernels = LIST_KERNELS["slack"].interpreted()
-    rescale = "slack"
-
-
-def list_cases() -> Iterator[Case]:
-    """The first multiclass cases with averages as lists."""
-    for case, kind in zip(itertools.islice(build_multiclass(), 2), (ListedMulticlass, ListedSlack), strict=True):
-        model = kind(case.model.n_labels, case.model.cost, case.model.rescale)
-        yield dataclasses.replace(case, name=case.name.replace("cost", "lists"), model=model)
 
 
 def chain_case(
@@ -732,7 +711,7 @@ def built_in_cases() -> Iterator[Case]:
 
 
 #: Every case by name.
-CASES = {case.name: case for case in [*built_in_cases(), *own_cases(), *bounded_cases(), *list_cases()]}
+CASES = {case.name: case for case in [*built_in_cases(), *own_cases(), *bounded_cases()]}
 
 #: The cases with bounds on w, be they the model's own.
 BOUNDED_CASES = {name: case for name, case in CASES.items() if case.box is not None}

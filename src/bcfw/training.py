@@ -136,7 +136,7 @@ def train(
         run = SolverRun(problem, tol, max_passes, max_seconds=max_seconds, callbacks=everyone, autosave=autosave)
         require_loss(problem, run, X, y)
         try:
-            with run.interrupt:
+            with run.interrupt, problem.memory_named():
                 if isinstance(checkpoint, Legs):
                     outcome = Journey(checkpoint, problem, run, chosen, seed, start).solve()
                 else:
@@ -180,7 +180,10 @@ def require_loss(problem: DualProblem, run: SolverRun, X: Any, y: Any) -> None:
 def explained(model: Any) -> Iterator[None]:
     """Log what numba compiles, and say what to do where it fails on the kernels of a model, or memory is too small."""
     try:
-        with compiling_logged(), memory_named(type(model).__name__, {}, "use less data, fewer labels or fewer features"):
+        with (
+            compiling_logged(),
+            memory_named(type(model).__name__, {}, "use less data, fewer labels or fewer features"),
+        ):
             yield
     except Exception as error:
         short = cannot_compile(type(model).__name__, error) if is_from_numba(error) else error

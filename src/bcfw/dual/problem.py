@@ -22,7 +22,7 @@ from bcfw.dual.certificates import dual_value, regulariser
 from bcfw.dual.threads import Threads
 from bcfw.errors import OracleError
 from bcfw.inputs.bounds import join_bounds
-from bcfw.memory import memory_named, require_room
+from bcfw.memory import available, memory_named, require_room
 from bcfw.passes.box import LOWER, UPPER, V, box_step
 from bcfw.passes.contract import with_bounds
 from bcfw.passes.rebuild import fold_pass, loss_pass, rebuild_pass, store_rebuild_pass
@@ -130,7 +130,7 @@ class DualProblem:
         self._moved = np.zeros(len(self.bounded), np.int64), np.zeros(1, np.int64)
         self._store_pass = store_pass
         self._first_hinges: np.ndarray | None = None
-        with self._memory_named():
+        with self.memory_named():
             self._works = [form.make_work(data) for _ in range(n_jobs)]
             self.start_anew(c)
         self.outside: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
@@ -160,7 +160,8 @@ class DualProblem:
         """Raise unless some arrays, in bytes by name, can be in memory at once (see :mod:`bcfw.memory`)."""
         require_room(*self._numbers(), parts, advice or self._what_helps())
 
-    def _memory_named(self) -> contextlib.AbstractContextManager[None]:
+    def memory_named(self) -> contextlib.AbstractContextManager[None]:
+        """Within, errors of memory that the system refuses say what needs it."""
         return memory_named(*self._numbers(), self._what_helps())
 
     def _numbers(self) -> tuple[str, dict[str, int]]:
@@ -168,9 +169,12 @@ class DualProblem:
         return self.form.name, {"examples": self.n_blocks, **self.form.sizes()}
 
     def _what_helps(self) -> str:
+        """Fewer features, if there are more of them than labels and the other weights alone have room."""
         sizes = self.form.sizes()
-        fewer = "labels" if sizes.get("labels", 0) > sizes.get("features", 0) else "features"
-        return f"use fewer {fewer}, or a machine with more memory"
+        F, K = sizes.get("features", 0), sizes.get("labels", 0)
+        others = WEIGHTS * 8 * (self.form.dim - F * K)
+        by_features = "labels" not in sizes or (F >= K and others < available()[0])
+        return f"use fewer {'features' if by_features else 'labels'}, or a machine with more memory"
 
     # --- weights
 
@@ -294,7 +298,7 @@ class DualProblem:
     def _make_room(self, i: int) -> None:
         """What the kernel ``reserve`` has asked for at block i: longer arrays of averages."""
         self.require_room({"averages of the examples": 2 * sum(array.nbytes for array in self.state.mu)})
-        with self._memory_named():
+        with self.memory_named():
             self.state = self.state._replace(mu=tuple(self.form.enlarge_mu(self.state.mu)))
 
     def _not_maximal(self, i: int, gap: float) -> OracleError:
