@@ -45,8 +45,20 @@ LARGE = {
         {},
         "100,000,000 features, 2 labels .* fewer features",
     ),
-    "costs": (Multiclass(10**5, np.broadcast_to(0.0, (10**5,) * 2)), X2, Y2, {}, "100,000 labels needs 80 GB .*80 GB for costs"),
-    "costs of a graph": (PairwiseGraph(10**5), [(X2, np.zeros((0, 2)), None)], [Y2], {}, r"100,000 labels .*\(80 GB for costs\)"),
+    "costs": (
+        Multiclass(10**5, np.broadcast_to(0.0, (10**5,) * 2)),
+        X2,
+        Y2,
+        {},
+        "100,000 labels needs 80 GB .*80 GB for costs",
+    ),
+    "costs of a graph": (
+        PairwiseGraph(10**5),
+        [(X2, np.zeros((0, 2)), None)],
+        [Y2],
+        {},
+        r"100,000 labels .*\(80 GB for costs\)",
+    ),
     "distributions": (
         Multiclass(2 * 10**5),
         X2,
@@ -82,7 +94,7 @@ def test_memory_that_the_system_refuses_in_the_middle_of_a_run_is_named(monkeypa
     ):
         bcfw.train(Multiclass(), X2, Y2, solver="bcfw")
     monkeypatch.setattr(Multiclass, "_packed", refuse)
-    with pytest.raises(bcfw.TooLargeError, match="Multiclass needs .* fewer labels or fewer features"):
+    with pytest.raises(bcfw.TooLargeError, match=r"Multiclass needs .* fewer labels or fewer features"):
         bcfw.train(Multiclass(), X2, Y2)
 
 

@@ -15,7 +15,7 @@ from bcfw.dual.certify import certify_state
 from bcfw.models import Multiclass
 from bcfw.models.multiclass import KERNELS, LIST_KERNELS, MANY_LABELS
 from bcfw.records import in_order
-from bcfw.solvers import AdaptiveBCFW, BlockSolves, ExponentiatedGradient, MultiPlane
+from bcfw.solvers import AdaptiveBCFW, BlockSolves, ExponentiatedGradient, KernelBCFW, MultiPlane
 from problems import CASES, VARIANTS, interpreted, matches, repeats_visits, without_repeats
 
 ROUNDING = 1e-12
@@ -135,6 +135,44 @@ def test_compiled_lists_are_the_interpreted_ones():
     for solver in (BlockSolves(), "bcfw"):
         results = [one.few_passes(5, solver=solver) for one in (case, compiled)]
         np.testing.assert_allclose(results[0].w, results[1].w, rtol=0, atol=ROUNDING)
+
+
+#: What is done to saved lists: the labels that examples have, which labels, their mass.
+DAMAGES = {
+    "mu_0": [lambda size: size + 1, lambda size: -size, lambda size: size[:-1], lambda size: size.astype(float)],
+    "mu_1": [lambda label: label + 10, lambda label: label - 10, lambda label: 0 * label, lambda label: label[:-1]],
+    "mu_2": [lambda mass: mass * np.nan, lambda mass: mass[:-1]],
+}
+
+
+def test_saved_lists_go_on_and_damaged_ones_are_refused(tmp_path):
+    case = LISTED["multiclass-cost"]
+    first = case.few_passes(3, solver=BlockSolves(acceleration=0), checkpoint=tmp_path / "state.npz")
+    for start in (first, tmp_path / "state.npz"):
+        assert case.train(warm_start=start, tol=1e-6).status == "converged"
+    for name, changes in DAMAGES.items():
+        for change in changes:
+            snapshot = {**first.snapshot, name: change(first.snapshot[name])}
+            with pytest.raises(bcfw.InputError, match="warm_start"):
+                bcfw.dual.snapshots.restore(case.problem(), snapshot)
+    dense = CASES["multiclass-cost"].few_passes(3)
+    with pytest.raises(bcfw.InputError, match="mu_0"):
+        bcfw.dual.snapshots.restore(case.problem(), dense.snapshot)
+
+
+def test_paths_go_over_lists():
+    dense, listed = [bcfw.regularization_path(one.model, one.X, one.y, eps=0.1) for one in twins("multiclass-cost")]
+    np.testing.assert_allclose(dense.lambdas, listed.lambdas, rtol=1e-9)
+    for lam in dense.lambdas:
+        np.testing.assert_allclose(dense.weights(lam), listed.weights(lam), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("step", ["fw", "solve"])
+def test_kernels_between_inputs_work_with_lists(step):
+    solver = KernelBCFW(kernel="linear", step=step)
+    dense, listed = [case.few_passes(6, solver=solver) for case in twins("multiclass-cost")]
+    assert dense.gap == pytest.approx(listed.gap, abs=1e-10)
+    assert dense.predict(CASES["multiclass-cost"].X).tolist() == listed.predict(CASES["multiclass-cost"].X).tolist()
 
 
 def test_built_in_oracles_are_not_doubted():
