@@ -311,8 +311,8 @@ class DualProblem:
             )
         if self.form.is_built_in:
             return OracleError(
-                f"example {i}: rounding hides the differences of its outputs' values (block gap {gap:.3g} < 0); scale the "
-                "features, or choose a larger lam",
+                f"example {i}: rounding hides how the values of its outputs differ (block gap {gap:.3g} < 0); scale "
+                "the features, or choose a larger lam",
                 int(i),
             )
         return OracleError(

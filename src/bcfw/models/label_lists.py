@@ -6,6 +6,7 @@ import numpy as np
 
 from bcfw.errors import InputError
 from bcfw.inputs.numbers import offsets
+from bcfw.memory import require_room
 from bcfw.models.kernels.label_lists import LabelLists
 from bcfw.models.pools import check_sizes
 
@@ -48,6 +49,10 @@ def restored(arrays: list[np.ndarray], n: int, n_labels: int) -> LabelLists:
 def dense(average: LabelLists, n_labels: int) -> np.ndarray:
     """(n, K) the mass of every label."""
     size, label, mass = export(average)
+    sizes = {"examples": len(size), "labels": n_labels}
+    require_room(
+        "Multiclass", sizes, {"marginals": 8 * len(size) * n_labels}, "lists of the same mass are in snapshots"
+    )
     out = np.zeros((len(size), n_labels))
     out[np.repeat(np.arange(len(size)), size), label] = mass
     return out
