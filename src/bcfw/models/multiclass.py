@@ -72,6 +72,11 @@ def heuristic(kernels: KernelSet) -> KernelSet:
     return kernels.rebound(EXACT=False)
 
 
+def keeps_lists(model: Any) -> bool:
+    """Whether a model's kernels are made for averages as lists."""
+    return "LabelLists" in model.kernels.bindings
+
+
 class LabelProbabilities(NamedTuple):
     """The distributions ``P(k) = exp(s(k)) / Z`` over the labels of n examples with scores s.
 
@@ -190,17 +195,12 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
         return 0, data.n_labels - 1
 
     def make_work(self, data: MulticlassData) -> MulticlassWork:
-        place = np.full(data.n_labels if self._keeps_lists else 0, -1)
+        place = np.full(data.n_labels if keeps_lists(self) else 0, -1)
         return MulticlassWork(y=np.zeros(1, np.int64), **part_scratch(data.n_labels, by_part=True), place=place)
-
-    @property
-    def _keeps_lists(self) -> bool:
-        """Whether the kernels are those of averages as lists."""
-        return "LabelLists" in self.kernels.bindings
 
     def initial_mu(self, data: MulticlassData) -> tuple[np.ndarray, ...]:
         """Averaged labels at the truth: K per example, or lists."""
-        if self._keeps_lists:
+        if keeps_lists(self):
             n = len(data.y)
             return label_lists.place_lists(np.ones(n, np.int64), data.y, np.ones(n))
         average = np.zeros(data.part_off[-1])
@@ -209,19 +209,19 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
 
     def enlarge_mu(self, mu: tuple[Any, ...]) -> tuple[Any, ...]:
         """A pool twice as long with the same lists; dense averages never need more room."""
-        return enlarged(LabelLists(*mu)) if self._keeps_lists else mu  # type: ignore[no-any-return]
+        return enlarged(LabelLists(*mu)) if keeps_lists(self) else mu  # type: ignore[no-any-return]
 
     def export_mu(self, data: MulticlassData, mu: tuple[Any, ...]) -> list[np.ndarray]:
-        return label_lists.export(LabelLists(*mu)) if self._keeps_lists else super().export_mu(data, mu)
+        return label_lists.export(LabelLists(*mu)) if keeps_lists(self) else super().export_mu(data, mu)
 
     def import_mu(self, data: MulticlassData, arrays: list[np.ndarray]) -> tuple[Any, ...]:
-        if self._keeps_lists:
+        if keeps_lists(self):
             return label_lists.restored(arrays, len(data.y), data.n_labels)
         return super().import_mu(data, arrays)
 
     def marginals(self, data: MulticlassData, mu: tuple[Any, ...]) -> np.ndarray:
         """(n, K) averaged labels; with slack rescaling, times their costs, and the rest of one at the truth."""
-        if self._keeps_lists:
+        if keeps_lists(self):
             return label_lists.dense(LabelLists(*mu), data.n_labels)
         return mu[0].reshape(-1, data.n_labels)  # type: ignore[no-any-return]
 
