@@ -297,7 +297,7 @@ class DualProblem:
 
     def _make_room(self, i: int) -> None:
         """What the kernel ``reserve`` has asked for at block i: longer arrays of averages."""
-        self.require_room({"averages of the examples": 2 * sum(array.nbytes for array in self.state.mu)})
+        self.require_room({"averages of the examples": 2 * sum(np.asarray(array).nbytes for array in self.state.mu)})
         with self.memory_named():
             self.state = self.state._replace(mu=tuple(self.form.enlarge_mu(self.state.mu)))
 
