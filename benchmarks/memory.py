@@ -39,6 +39,12 @@ def many_classes_auto() -> tuple[Any, ...]:
     return *many_classes()[:3], "auto"
 
 
+def as_many_classes() -> tuple[Any, ...]:
+    """100,000 examples of 100,000 classes, 8 dense features."""
+    rng = np.random.default_rng(0)
+    return Multiclass(), rng.standard_normal((100_000, 8)), np.arange(100_000), "auto"
+
+
 def many_labels() -> tuple[Any, ...]:
     """1000 labels that are on or off, 5000 examples: the store of multi-plane."""
     rng = np.random.default_rng(0)
@@ -143,6 +149,7 @@ CASES = {
     for make in (
         many_classes,
         many_classes_auto,
+        as_many_classes,
         many_labels,
         many_labels_auto,
         many_sequences,

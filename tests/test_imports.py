@@ -19,6 +19,7 @@ ORDER = [
     "options",
     "records",
     "files",
+    "memory",
     "saved_arrays",
     "model_file",
     "saved_values",
@@ -51,7 +52,7 @@ ORDER = [
     "commands",
 ]
 
-BASE = {"errors", "options", "records", "files"}
+BASE = {"errors", "options", "records", "files", "memory"}
 
 #: What is saved in files, and how.
 SAVED = {"saved_arrays", "model_file", "saved_values"}
@@ -62,6 +63,7 @@ NARROW = {
     "options": {"errors"},
     "records": set(),
     "files": {"errors"},
+    "memory": {"errors"},
     "saved_arrays": {"errors"},
     "model_file": {"errors", "files", "saved_arrays"},
     "saved_values": {"errors", "options", "saved_arrays"},

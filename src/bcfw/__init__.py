@@ -31,10 +31,8 @@ _HOMES = {
     ),
     **dict.fromkeys(("StructuralSVMCV", "MulticlassSVMCV", "MultilabelSVMCV", "ChainSVMCV"), "bcfw.estimators"),
     **dict.fromkeys(("AttributeVectorizer", "PositionWise"), "bcfw.estimators"),
-    **dict.fromkeys(
-        ("BcfwError", "ConvergenceWarning", "InputError", "InputWarning", "ModelError", "OptionError", "OracleError"),
-        "bcfw.errors",
-    ),
+    **dict.fromkeys(("BcfwError", "InputError", "ModelError", "OptionError", "OracleError"), "bcfw.errors"),
+    **dict.fromkeys(("TooLargeError", "ConvergenceWarning", "InputWarning"), "bcfw.errors"),
 }
 _MODULES = (
     "datasets",

@@ -46,6 +46,10 @@ class OracleError(BcfwError, RuntimeError):
         return type(self), (self.args[0], self.example, self.result)
 
 
+class TooLargeError(BcfwError, MemoryError):
+    """Data or a model that need more memory than there is; the message has the numbers and the bytes."""
+
+
 class ConvergenceWarning(UserWarning):
     """Training ended before the requested tolerance was certified."""
 

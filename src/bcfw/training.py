@@ -15,6 +15,7 @@ from bcfw.errors import InputError, ModelError, OptionError, OracleError
 from bcfw.files import check_writable
 from bcfw.inputs.examples import by_position
 from bcfw.kernels.compiling import compile_seconds, compiling_logged
+from bcfw.memory import memory_named
 from bcfw.models.check import loss_that_was_missed
 from bcfw.models.failures import CompilationError, cannot_compile, is_from_numba
 from bcfw.models.model import require_model
@@ -135,7 +136,7 @@ def train(
         run = SolverRun(problem, tol, max_passes, max_seconds=max_seconds, callbacks=everyone, autosave=autosave)
         require_loss(problem, run, X, y)
         try:
-            with run.interrupt:
+            with run.interrupt, problem.memory_named():
                 if isinstance(checkpoint, Legs):
                     outcome = Journey(checkpoint, problem, run, chosen, seed, start).solve()
                 else:
@@ -177,9 +178,12 @@ def require_loss(problem: DualProblem, run: SolverRun, X: Any, y: Any) -> None:
 
 @contextlib.contextmanager
 def explained(model: Any) -> Iterator[None]:
-    """Log what numba compiles, and say what to do where it fails on the kernels of a model."""
+    """Log what numba compiles, and say what to do where it fails on the kernels of a model, or memory is too small."""
     try:
-        with compiling_logged():
+        with (
+            compiling_logged(),
+            memory_named(type(model).__name__, {}, "use less data, fewer labels or fewer features"),
+        ):
             yield
     except Exception as error:
         short = cannot_compile(type(model).__name__, error) if is_from_numba(error) else error

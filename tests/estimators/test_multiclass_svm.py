@@ -103,3 +103,13 @@ def test_float32_fortran_read_only_and_sparse_input(points, sequences, fit_inter
         assert np.allclose(svm.result_.w, fits[0].result_.w, rtol=1e-9)
         assert lists(svm.predict(form)) == lists(fits[0].predict(X))
         assert np.allclose(svm.decision_function(form)[0], fits[0].decision_function(X)[0])
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_prediction_in_pieces_is_that_of_all_at_once(n_classes, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((23, 3)), np.arange(23) % n_classes
+    svm = bcfw.MulticlassSVM(lam=0.1, tol=0.1).fit(X, y)
+    at_once = svm.predict(X)
+    monkeypatch.setattr("bcfw.estimators.multiclass.SCORES_AT_ONCE", 5 * n_classes)
+    np.testing.assert_array_equal(svm.predict(X), at_once)

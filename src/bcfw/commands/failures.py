@@ -14,6 +14,9 @@ from bcfw.errors import BcfwError
 #: Exit code of a command that Ctrl-C has stopped.
 INTERRUPTED = 130
 
+#: What a command has for a model that is too large because of its features.
+FEWER_FEATURES = "fewer features (of attributes: --min-count, --hash)"
+
 
 class BadInput(click.ClickException):
     """Input, a file or an option that cannot be used."""
@@ -32,9 +35,9 @@ def told() -> Iterator[None]:
     except (BrokenPipeError, click.ClickException):
         raise
     except (BcfwError, OSError) as error:
-        raise BadInput(str(error)) from error
+        raise BadInput(str(error).replace("fewer features", FEWER_FEATURES)) from error
     except MemoryError as error:
-        raise BadInput("not enough memory; use fewer attributes (--min-count, --hash), or less data") from error
+        raise BadInput(f"not enough memory; use less data, fewer labels, or {FEWER_FEATURES}") from error
     except KeyboardInterrupt:
         click.echo("bcfw: interrupted", err=True)
         sys.exit(INTERRUPTED)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from bcfw.errors import OptionError
 from bcfw.input_kernels import AT_ONCE, TrainingKernel
+
+#: When rows were computed so often on average, a warning says that the cache is too small.
+AGAIN = 2
 
 
 class KernelRows:
@@ -57,12 +62,24 @@ class KernelRows:
         self.clock += 1
         self.used[positions] = self.clock
         slots = self._free_slots(len(missing))
-        self.computed += len(missing)
+        self._count(len(missing))
         if slots[-1] - slots[0] == len(slots) - 1:  # side by side, as long as there is room
             self.kernel.rows(missing, out=self.rows[slots[0] : slots[-1] + 1])
         else:
             self.rows[slots] = self.kernel.rows(missing)
         self.slot[missing], self._owner[slots] = slots, missing
+
+    def _count(self, rows: int) -> None:
+        """Count computed rows; say once if so many of them were computed before that the cache is far too small."""
+        N, before = self.kernel.size, self.computed
+        self.computed += rows
+        if before <= AGAIN * N < self.computed:
+            warnings.warn(
+                f"the kernel rows of {N} inputs do not fit into cache_mb and are computed again and again, which takes "
+                f"most of the time; cache_mb={np.ceil(8e-6 * N * N):.0f} holds all of them",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     def _free_slots(self, count: int) -> np.ndarray:
         """Slots that are empty, and then those of the rows that were not used for longest."""
@@ -86,5 +103,5 @@ class KernelRows:
         for begin in range(0, len(missing), step):
             some = missing[begin : begin + step]
             out += self.kernel.rows(some).T @ beta[some]
-            self.computed += len(some)
+            self._count(len(some))
         return out

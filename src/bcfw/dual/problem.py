@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from bcfw.dual.certificates import dual_value, regulariser
 from bcfw.dual.threads import Threads
 from bcfw.errors import OracleError
 from bcfw.inputs.bounds import join_bounds
+from bcfw.memory import available, memory_named, require_room
 from bcfw.passes.box import LOWER, UPPER, V, box_step
 from bcfw.passes.contract import with_bounds
 from bcfw.passes.rebuild import fold_pass, loss_pass, rebuild_pass, store_rebuild_pass
@@ -53,8 +54,13 @@ from bcfw.records import (
 #: What steps of 1e-13 of the weights gain, relative to the dual value: gains are about the squares of steps.
 RESOLUTION = 1e-26
 
-#: Lists of parts have room for so many, or for a quarter of the parts, whichever is more.
+#: Lists of parts have room for so many, or for a quarter of the parts, whichever is more; but those of all blocks
+#: together for no more than ``LISTED``, a quarter of a gigabyte.
 SHORT_LIST = 16
+LISTED = 1 << 26
+
+#: Vectors of weights that every run needs at least: the current ones, and a copy to return.
+WEIGHTS = 2
 
 #: Takes the place of the hinge losses in passes that do not write them.
 NO_HINGES = np.zeros((2, 0))
@@ -114,6 +120,7 @@ class DualProblem:
         self.data = data
         self.lam = lam
         self.n_blocks = len(c)
+        self.require_room({"weights": WEIGHTS * 8 * form.dim})
         self.blocks = np.flatnonzero(c > 0)
         self.box = np.zeros((4, 0 if bounds is None else form.dim))
         if bounds is not None:
@@ -123,11 +130,12 @@ class DualProblem:
         self._moved = np.zeros(len(self.bounded), np.int64), np.zeros(1, np.int64)
         self._store_pass = store_pass
         self._first_hinges: np.ndarray | None = None
-        self.start_anew(c)
+        with self.memory_named():
+            self._works = [form.make_work(data) for _ in range(n_jobs)]
+            self.start_anew(c)
         self.outside: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         self.tally = np.zeros(TALLY_SIZE)
         self.oracle_calls = 0
-        self._works = [form.make_work(data) for _ in range(n_jobs)]
         self._threads = Threads(n_jobs)
         self._fingerprint: str = form.fingerprint(data)  # now: oracles may change the model's attributes
 
@@ -145,6 +153,28 @@ class DualProblem:
         self.lists: Lists | None = None
         self.point: np.ndarray | None = None
         self.untouched = True
+
+    # --- memory
+
+    def require_room(self, parts: Mapping[str, int], advice: str = "") -> None:
+        """Raise unless some arrays, in bytes by name, can be in memory at once (see :mod:`bcfw.memory`)."""
+        require_room(*self._numbers(), parts, advice or self._what_helps())
+
+    def memory_named(self) -> contextlib.AbstractContextManager[None]:
+        """Within, errors of memory that the system refuses say what needs it."""
+        return memory_named(*self._numbers(), self._what_helps())
+
+    def _numbers(self) -> tuple[str, dict[str, int]]:
+        """The model and the sizes of the problem, as messages name them."""
+        return self.form.name, {"examples": self.n_blocks, **self.form.sizes()}
+
+    def _what_helps(self) -> str:
+        """Fewer features, if there are more of them than labels and the other weights alone have room."""
+        sizes = self.form.sizes()
+        F, K = sizes.get("features", 0), sizes.get("labels", 0)
+        others = WEIGHTS * 8 * (self.form.dim - F * K)
+        by_features = "labels" not in sizes or (F >= K and others < available()[0])
+        return f"use fewer {'features' if by_features else 'labels'}, or a machine with more memory"
 
     # --- weights
 
@@ -202,6 +232,8 @@ class DualProblem:
 
     def rule(self, size: int = EXACT_SIZE, tracks: int = 0) -> StepRule:
         """What steps on this problem need to know."""
+        if tracks:
+            self.require_room({"weights and their running averages": (WEIGHTS + tracks) * 8 * self.form.dim})
         averages = np.zeros((tracks, self.form.dim))
         n = len(self.blocks)
         return StepRule(self.lam, size, n, averages, 0, self.bounded, self.box, self._probe, *self._moved)
@@ -265,7 +297,9 @@ class DualProblem:
 
     def _make_room(self, i: int) -> None:
         """What the kernel ``reserve`` has asked for at block i: longer arrays of averages."""
-        self.state = self.state._replace(mu=tuple(self.form.enlarge_mu(self.state.mu)))
+        self.require_room({"averages of the examples": 2 * sum(np.asarray(array).nbytes for array in self.state.mu)})
+        with self.memory_named():
+            self.state = self.state._replace(mu=tuple(self.form.enlarge_mu(self.state.mu)))
 
     def _not_maximal(self, i: int, gap: float) -> OracleError:
         """The error for a block whose oracle returned less than the block's current average."""
@@ -273,6 +307,12 @@ class DualProblem:
             return OracleError(
                 f"example {i}: the values of its outputs are too large to be computed (block gap {gap}); scale the "
                 "features, or choose another lam or other bounds",
+                int(i),
+            )
+        if self.form.is_built_in:
+            return OracleError(
+                f"example {i}: rounding hides how the values of its outputs differ (block gap {gap:.3g} < 0); scale "
+                "the features, or choose a larger lam",
                 int(i),
             )
         return OracleError(
@@ -330,9 +370,10 @@ class DualProblem:
         The model must offer "block solves".
         """
         self.close_store()
-        n_parts = len(self.state.mu[0]) // max(self.n_blocks, 1)
-        width = min(n_parts, max(SHORT_LIST, n_parts // 4))  # at most an eighth of the memory of the averages
         n = self.n_blocks
+        n_parts = int(self.form.part_offsets(self.data)[-1]) // max(n, 1)
+        most = max(SHORT_LIST, LISTED // max(n, 1))
+        width = min(n_parts, max(SHORT_LIST, n_parts // 4), most)
         self.lists = Lists(np.zeros((n, width), np.int32), np.full(n, ALL_PARTS), np.zeros(n, np.bool_), slack)
         return self.lists
 

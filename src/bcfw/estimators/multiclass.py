@@ -26,6 +26,9 @@ from bcfw.solvers import Solver
 #: How scikit-learn checks X; finiteness is checked here, with the example's index.
 INPUT: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
+#: Scores that prediction computes at once.
+SCORES_AT_ONCE = 1 << 24
+
 
 class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
     """Multiclass SVM (Crammer and Singer's, with any cost matrix), trained to a certified duality gap.
@@ -142,7 +145,7 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
             ``X @ coef_.T + intercept_``, or what a kernel has instead. For two classes, as everywhere in scikit-learn,
             the (n,) differences: positive where ``classes_[1]`` is predicted.
         """
-        scores = self._scores(X)
+        scores = self._scores(self._inputs(X))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -181,11 +184,17 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
         return X
 
     def _scores(self, X: Any) -> np.ndarray:
-        X, weights = self._inputs(X), self.result_.kernel_weights
+        weights = self.result_.kernel_weights
         return in_pieces(X, self.coef_.T) + self.intercept_ if weights is None else weights.scores(X)
 
     def _codes(self, X: Any) -> np.ndarray:
-        """(n,) index of the best class; two classes are decided by the sign that users see."""
+        """(n,) index of the best class, a piece of X at a time: the scores of many examples and classes are large."""
+        X = self._inputs(X)
+        step = max(1, SCORES_AT_ONCE // len(self.classes_))
+        return np.concatenate([self._best(X[start : start + step]) for start in range(0, X.shape[0], step)])
+
+    def _best(self, X: Any) -> np.ndarray:
+        """The same for one piece; two classes are decided by the sign that users see."""
         scores = self._scores(X)
         if scores.shape[1] == 2:
             return (scores[:, 1] - scores[:, 0] > 0).astype(np.int64)

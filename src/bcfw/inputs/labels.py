@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from bcfw.errors import InputError, OptionError
 from bcfw.inputs.numbers import masked_place, real, unmasked
 from bcfw.inputs.sequences import Sequences
+from bcfw.memory import require_room
 
 #: The label of a node without one.
 UNLABELLED = -1
@@ -157,6 +158,7 @@ def packed_cost(cost: np.ndarray | None) -> np.ndarray:
 
 def cost_matrix(cost: Any, n_labels: int, owner: str) -> np.ndarray:
     """(K, K) cost[true, predicted]; the 0/1 loss for None."""
+    require_room(owner, {"labels": n_labels}, {"costs": 8 * n_labels * n_labels}, "use fewer labels")
     if cost is None:
         return 1.0 - np.eye(n_labels)
     matrix = np.array(real(cost, owner, "cost", OptionError))

@@ -34,6 +34,7 @@ from bcfw.models.kernels.chain import ChainAverage, ChainData, ChainWork
 from bcfw.models.kernels.chain_directions import LABEL
 from bcfw.models.kernels.chain_marginals import CHAIN_MARGINAL_KERNELS
 from bcfw.models.kernels.labelings import LABELING_KERNELS, LABELING_VALUE_KERNELS
+from bcfw.models.pools import check_sizes, enlarged
 from bcfw.models.probabilities import SumProduct
 from bcfw.options import Flag
 from bcfw.passes.contract import kernel_set
@@ -222,9 +223,7 @@ class Chain(SumProduct, KernelInputs, KernelModel):
 
     def enlarge_mu(self, mu: tuple[Any, ...]) -> ChainAverage:
         """A pool twice as long with the same lists."""
-        average = ChainAverage(*mu)
-        part, mass = (np.concatenate([pool, np.zeros_like(pool)]) for pool in (average.part, average.mass))
-        return average._replace(part=part, mass=mass)
+        return enlarged(ChainAverage(*mu))  # type: ignore[no-any-return]
 
     def export_mu(self, data: ChainData, mu: tuple[Any, ...]) -> list[np.ndarray]:
         """Numbers of parts, rows, labels and mass of the parts one after the other, and the lengths of the sequences.
@@ -247,8 +246,7 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         if not np.array_equal(lengths, np.diff(data.y_off)):
             raise InputError("Chain: the saved state belongs to other data (other sizes)")
         total, K = len(row), data.n_labels
-        if not (len(label) == len(mass) == total and np.all((count >= 0) & (count <= total)) and count.sum() == total):
-            raise InputError("Chain: mu_0, the numbers of parts, does not fit the lists mu_1, mu_2 and mu_3")
+        check_sizes("Chain", count, [row, label, mass])
         owner = np.repeat(np.arange(len(count)), count)
         if np.any((row < 0) | (row >= lengths[owner] + K) | (label < 0) | (label >= K)):
             raise InputError("Chain: mu_1 and mu_2, rows and labels of parts, hold some that no sequence has")

@@ -56,6 +56,11 @@ class Form(ABC):
         return type(self.model).__name__
 
     @property
+    def is_built_in(self) -> bool:
+        """Whether the model is one of this package's, whose users did not write its oracle."""
+        return type(self.model).__module__.startswith("bcfw.")
+
+    @property
     def offers(self) -> frozenset[str]:
         """Words of :data:`OFFERS`."""
         exact = self.kernels.bindings.get("EXACT", True)
@@ -65,6 +70,10 @@ class Form(ABC):
     def needs(self) -> frozenset[str]:
         """Words of :data:`NEEDS`; whether w is bounded, the problem knows."""
         return frozenset(set() if "exact oracle" in self.offers else {"heuristic oracle"})
+
+    def sizes(self) -> dict[str, int]:
+        """What the number of weights comes from, as messages name it, such as ``{"features": 6, "labels": 3}``."""
+        return {"weights": int(self.dim)}
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Box that the oracle needs w to lie in, as (lower, upper) of shape (dim,); None for no limits."""

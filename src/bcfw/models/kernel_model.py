@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -140,6 +141,10 @@ class KernelForm(UserForm):
         by_products = not self.model._rescales_slack and isinstance(self.model, KernelInputs)
         inputs = {"input kernel"} if by_products else set()
         return super().offers | rows | solves | marginals | inputs
+
+    def sizes(self) -> dict[str, int]:
+        found = {word: getattr(self.model, f"n_{word}", None) for word in ("features", "labels")}
+        return {name: int(size) for name, size in found.items() if isinstance(size, Integral)} or super().sizes()
 
     make_work = _of_the_class("make_work")
     make_labelings = _of_the_class("make_labelings")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -16,15 +17,18 @@ from bcfw.inputs.labels import counted_labels, given_cost, integer_labels, label
 from bcfw.inputs.matrices import feature_matrix, feature_row
 from bcfw.inputs.rows import Rows, matrix_rows, row_sqnorms
 from bcfw.kernels import KernelSet
+from bcfw.models import label_lists
 from bcfw.models.input_kernel import KernelInputs
 from bcfw.models.kernel_model import KernelModel
 from bcfw.models.kernels import multiclass as multiclass_kernels
 from bcfw.models.kernels import multiclass_slack as slack_kernels
 from bcfw.models.kernels.block_solves import BLOCK_SOLVE_KERNELS
+from bcfw.models.kernels.label_lists import LABEL_LIST_KERNELS, SOLVE_LIST_KERNELS, LabelLists
 from bcfw.models.kernels.marginals import MARGINAL_KERNELS
 from bcfw.models.kernels.multiclass import MulticlassData, MulticlassWork
 from bcfw.models.kernels.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
 from bcfw.models.part_vectors import part_scratch
+from bcfw.models.pools import enlarged
 from bcfw.models.probabilities import SumProduct
 from bcfw.options import Choice
 from bcfw.passes.contract import kernel_set
@@ -40,12 +44,37 @@ KERNELS = {
     "slack": kernel_set(slack_kernels, RECORDS, shared=BY_PART),
 }
 
+#: The same kernels for averages as lists.
+LIST_KERNELS = {
+    "margin": KERNELS["margin"].rebound(**LABEL_LIST_KERNELS, **SOLVE_LIST_KERNELS),
+    "slack": KERNELS["slack"].rebound(**LABEL_LIST_KERNELS),
+}
 
-class KernelsByRescaling:
-    """Descriptor: the kernels of a model by its option ``rescale``; of the class itself those of margin rescaling."""
+#: From so many labels on, averages are lists of the labels that have mass. Everything else asks the kernels.
+MANY_LABELS = 1000
 
-    def __get__(self, model: Multiclass | None, owner: Any = None) -> KernelSet:
-        return KERNELS["margin" if model is None else model.rescale]
+
+class KernelsByOptions:
+    """Descriptor: the kernels of a model by its options and sizes; of the class itself those of few labels."""
+
+    def __get__(self, model: Multiclass | None, owner: type[Multiclass]) -> KernelSet:
+        if model is None:
+            chosen = KERNELS["margin"]
+        else:
+            many = model.n_labels is not None and model.n_labels >= MANY_LABELS
+            chosen = (LIST_KERNELS if many else KERNELS)[model.rescale]
+        return chosen if owner.exact_oracle else heuristic(chosen)
+
+
+@functools.cache
+def heuristic(kernels: KernelSet) -> KernelSet:
+    """The same kernels for a class whose oracle is no exact one."""
+    return kernels.rebound(EXACT=False)
+
+
+def keeps_lists(model: Any) -> bool:
+    """Whether a model's kernels are made for averages as lists."""
+    return "LabelLists" in model.kernels.bindings
 
 
 class LabelProbabilities(NamedTuple):
@@ -84,7 +113,7 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
     array([0, 1, 2])
     """
 
-    kernels: Any = KernelsByRescaling()
+    kernels: Any = KernelsByOptions()
     in_part_space = True
     rescale: str = "margin"
 
@@ -166,17 +195,35 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
         return 0, data.n_labels - 1
 
     def make_work(self, data: MulticlassData) -> MulticlassWork:
-        return MulticlassWork(y=np.zeros(1, np.int64), **part_scratch(data.n_labels, by_part=True))
+        place = np.full(data.n_labels if keeps_lists(self) else 0, -1)
+        return MulticlassWork(y=np.zeros(1, np.int64), **part_scratch(data.n_labels, by_part=True), place=place)
 
-    def initial_mu(self, data: MulticlassData) -> tuple[np.ndarray]:
-        """Averaged labels, K per example, at the truth."""
+    def initial_mu(self, data: MulticlassData) -> tuple[np.ndarray, ...]:
+        """Averaged labels at the truth: K per example, or lists."""
+        if keeps_lists(self):
+            n = len(data.y)
+            return label_lists.place_lists(np.ones(n, np.int64), data.y, np.ones(n))
         average = np.zeros(data.part_off[-1])
         average[data.part_off[:-1] + data.y] = 1.0
         return (average,)
 
+    def enlarge_mu(self, mu: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A pool twice as long with the same lists; dense averages never need more room."""
+        return enlarged(LabelLists(*mu)) if keeps_lists(self) else mu  # type: ignore[no-any-return]
+
+    def export_mu(self, data: MulticlassData, mu: tuple[Any, ...]) -> list[np.ndarray]:
+        return label_lists.export(LabelLists(*mu)) if keeps_lists(self) else super().export_mu(data, mu)
+
+    def import_mu(self, data: MulticlassData, arrays: list[np.ndarray]) -> tuple[Any, ...]:
+        if keeps_lists(self):
+            return label_lists.restored(arrays, len(data.y), data.n_labels)
+        return super().import_mu(data, arrays)
+
     def marginals(self, data: MulticlassData, mu: tuple[Any, ...]) -> np.ndarray:
         """(n, K) averaged labels; with slack rescaling, times their costs, and the rest of one at the truth."""
-        return mu[0].reshape(-1, data.n_labels)
+        if keeps_lists(self):
+            return label_lists.dense(LabelLists(*mu), data.n_labels)
+        return mu[0].reshape(-1, data.n_labels)  # type: ignore[no-any-return]
 
     def probabilities(self, w: np.ndarray, X: Any, *, temperature: float = 1.0) -> LabelProbabilities:
         """Probabilities of the labels under ``P(k) = exp(x'W[:, k] / temperature) / Z``."""

@@ -241,7 +241,7 @@ def opened(
         if file is not None:
             run.autosave = every, lambda: tracer.save(file)
         try:
-            with run.interrupt:
+            with run.interrupt, problem.memory_named():
                 yield tracer
         except OracleError as error:
             error.result = tracer.result("interrupted") if tracer.trace.rows else None

@@ -90,6 +90,8 @@ class ExponentRunner(PassRunner):
         super().__init__(problem, run)
         offsets, n = problem.form.part_offsets(problem.data), problem.n_blocks
         most = int(np.max(np.diff(offsets)))
+        parts = {"exponents, losses and averages of all parts of every example": 3 * 8 * int(offsets[-1])}
+        problem.require_room(parts, "other solvers keep only the parts that have mass")
         self.exponents = Exponents(
             offsets=offsets,
             u=np.zeros(offsets[-1]),

@@ -20,6 +20,9 @@ MANY_PARTS = 0.4
 #: Mass that is not worth moving.
 MASS_ROUNDING = 1e-14
 
+#: How far the mass of a projected block may be from one before it is corrected. Few parts never come so far.
+MASS_DRIFT = 1e-12
+
 
 def load_parts(data, i, count, parts, work):
     """``moved`` are the listed parts."""
@@ -80,6 +83,7 @@ def project_listed(work):
 
     tau is at least the largest entry less one. From there on it is the mean of the entries above it, less one over
     their number, until none of them is below: each such tau is a lower bound of the right one (Michelot, 1986).
+    The rounding of tau counts once for every part, which for many parts is too much: then the mass is corrected.
     """
     n = work.n_moved[0]
     tau = work.d[work.moved[0]]
@@ -99,9 +103,14 @@ def project_listed(work):
             break
         above = count
         tau = total / count
+    excess = -1.0
     for j in range(n):
         part = work.moved[j]
         work.d[part] = max(work.d[part] - tau, 0.0)
+        excess += work.d[part]
+    if abs(excess) > MASS_DRIFT:
+        for j in range(n):
+            work.d[work.moved[j]] /= 1.0 + excess
 
 
 #: For a model's kernel set: block solves; the model has to write those that are None.

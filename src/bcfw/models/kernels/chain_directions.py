@@ -11,6 +11,7 @@ import numpy as np
 
 from bcfw.models.kernels.chain import ChainAverage, score_part, transition_offset
 from bcfw.models.kernels.labelings import slot_offset
+from bcfw.models.kernels.pools import make_room
 
 #: The two kinds of parts.
 POSITION, TRANSITION = range(2)
@@ -261,23 +262,8 @@ def positions_sqnorm_by_scratch(data, i, work):
 
 
 def reserve(data, i, mu, work):
-    """Give block i's list room for the direction's new parts; False when the pool is used up."""
-    average = ChainAverage(*mu)
-    needed = work.size[POSITION] + work.size[TRANSITION]
-    if needed <= average.room[i]:
-        return True
-    room = max(needed, 2 * average.room[i])
-    start = average.tail[0]
-    if start + room > average.mass.shape[0]:
-        return False
-    old = average.start[i]
-    for e in range(average.size[i]):
-        average.part[start + e] = average.part[old + e]
-        average.mass[start + e] = average.mass[old + e]
-    average.start[i] = start
-    average.room[i] = room
-    average.tail[0] = start + room
-    return True
+    """Room for the direction's parts: all that have mass are among them."""
+    return make_room(ChainAverage(*mu), i, work.size[POSITION] + work.size[TRANSITION])
 
 
 def advance(data, i, gamma, work, mu):

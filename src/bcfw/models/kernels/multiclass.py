@@ -11,7 +11,7 @@ from bcfw.models.kernels.block_solves import keep_moved, project_listed
 from bcfw.models.kernels.costs import cost_of, largest_cost, write_costs
 from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product, list_row_outer
 from bcfw.models.kernels.marginals import softmax
-from bcfw.models.kernels.part_vectors import score_part, start_direction
+from bcfw.models.kernels.part_vectors import add_part, score_part, start_direction
 from bcfw.records import ALL_PARTS
 
 #: Up to this many moved labels are updated one by one; more are updated as a whole row, which vectorises.
@@ -45,7 +45,10 @@ class MulticlassData(NamedTuple):
 
 
 class MulticlassWork(NamedTuple):
-    """Scratch of one thread: (1,) the current label and K scores (see :mod:`bcfw.models.kernels.part_vectors`)."""
+    """Scratch of one thread: (1,) the current label and K scores (see :mod:`bcfw.models.kernels.part_vectors`).
+
+    Averages as lists have another field ``place`` (see :mod:`bcfw.models.kernels.label_lists`), (K,), else empty.
+    """
 
     y: np.ndarray
     theta: np.ndarray
@@ -54,6 +57,7 @@ class MulticlassWork(NamedTuple):
     n_moved: np.ndarray
     stamp: np.ndarray
     tick: np.ndarray
+    place: np.ndarray
 
 
 def scores(data, i, w, loss_weight, work):
@@ -90,7 +94,7 @@ def value_of(data, i, y, w, work):
 
 def add_parts(data, i, s, y, work):
     """``d[y] += s``."""
-    work.d[y[0]] += s
+    add_part(y[0], s, work)
 
 
 def sqnorm(data, i, work):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bcfw.models.kernels.costs import cost_of
 from bcfw.models.kernels.feature_rows import add_rows, column_product
 from bcfw.models.kernels.multiclass import apply, loss, sqnorm, touched
-from bcfw.models.kernels.part_vectors import score_part
+from bcfw.models.kernels.part_vectors import add_part, score_part
 
 
 def scores(data, i, w, loss_weight, work):
@@ -55,8 +55,8 @@ def add_parts(data, i, s, y, work):
     """``d += s z(y)``."""
     truth = data.y[i]
     cost = cost_of(data, truth, y[0])
-    work.d[y[0]] += s * cost
-    work.d[truth] += s * (1.0 - cost)
+    add_part(y[0], s * cost, work)
+    add_part(truth, s * (1.0 - cost), work)
 
 
 __all__ = [

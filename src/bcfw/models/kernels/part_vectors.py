@@ -47,6 +47,11 @@ def start_direction(data, i, work):
         work.d[part] = 0.0
 
 
+def add_part(part, s, work):
+    """``d[part] += s``, which kernels of labelings may use."""
+    work.d[part] += s
+
+
 def add_average(data, i, s, mu, work):
     """``d += s mu_i``."""
     average = mu[0][data.part_off[i] :]  # without an end: a slice with two ends takes longer

@@ -1,0 +1,244 @@
+"""Averages of multiclass blocks as lists of the labels that have mass: of many labels only few have.
+
+In place of the dense averages and directions of :mod:`bcfw.models.kernels.part_vectors`. Nothing here but the solution
+of a block looks at all K labels: d is zero outside ``moved``, and ``place`` is -1 between kernels.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bcfw.kernels.vectors import first_argmax
+from bcfw.models.kernels.block_solves import keep_moved, project_listed
+from bcfw.models.kernels.costs import largest_cost
+from bcfw.models.kernels.feature_rows import add_row_outer
+from bcfw.models.kernels.pools import make_room
+from bcfw.records import ALL_PARTS
+
+#: A block that may move to all labels is solved over the labels that have mass, and so many others of largest score.
+NEW_LABELS = 32
+
+#: Where the direction moves at least one label in so many, rows of weights are updated as a whole.
+MOVED_SHARE = 8
+
+
+class LabelLists(NamedTuple):
+    """Averaged labels of all blocks: lists in a pool (see :mod:`bcfw.models.kernels.pools`)."""
+
+    part: np.ndarray
+    mass: np.ndarray
+    start: np.ndarray
+    size: np.ndarray
+    room: np.ndarray
+    tail: np.ndarray
+
+
+def start_direction(data, i, work):
+    """``d = 0``: an empty list."""
+    for j in range(work.n_moved[0]):
+        work.d[work.moved[j]] = 0.0
+    work.n_moved[0] = 0
+
+
+def add_part(k, s, work):
+    """``d[k] += s``; the label enters the list of moved ones."""
+    if work.place[k] < 0:
+        work.place[k] = work.n_moved[0]
+        work.moved[work.n_moved[0]] = k
+        work.n_moved[0] += 1
+    work.d[k] += s
+
+
+def add_average(data, i, s, mu, work):
+    """``d += s mu_i``."""
+    average = LabelLists(*mu)
+    for e in range(average.start[i], average.start[i] + average.size[i]):
+        add_part(average.part[e], s * average.mass[e], work)
+
+
+def add_expected(data, i, s, parts, work):
+    """``d += s parts``."""
+    for k in range(data.n_labels):
+        add_part(k, s * parts[k], work)
+
+
+def end_direction(data, i, work):
+    """Keep the labels with ``d != 0``."""
+    count = 0
+    for j in range(work.n_moved[0]):
+        k = work.moved[j]
+        work.place[k] = -1
+        if work.d[k] != 0.0:
+            work.moved[count] = k
+            count += 1
+    work.n_moved[0] = count
+
+
+def mark_moved(work):
+    """Note for every moved label that it is one."""
+    for j in range(work.n_moved[0]):
+        work.place[work.moved[j]] = j
+
+
+def reserve(data, i, mu, work):
+    """Room for the labels that the direction gives their first mass."""
+    average = LabelLists(*mu)
+    mark_moved(work)
+    needed = average.size[i] + work.n_moved[0]
+    for e in range(average.start[i], average.start[i] + average.size[i]):
+        if work.place[average.part[e]] >= 0:
+            needed -= 1
+    for j in range(work.n_moved[0]):
+        work.place[work.moved[j]] = -1
+    return make_room(average, i, needed)
+
+
+def advance(data, i, gamma, work, mu):
+    """``mu_i += gamma d``; labels whose mass is gone leave the list."""
+    average = LabelLists(*mu)
+    begin = average.start[i]
+    end = begin
+    mark_moved(work)
+    for e in range(begin, begin + average.size[i]):
+        k = average.part[e]
+        mass = average.mass[e] + gamma * work.d[k]
+        work.place[k] = -1
+        if mass != 0.0:
+            average.part[end] = k
+            average.mass[end] = mass
+            end += 1
+    for j in range(work.n_moved[0]):
+        k = work.moved[j]
+        if work.place[k] >= 0:
+            work.place[k] = -1
+            average.part[end] = k
+            average.mass[end] = gamma * work.d[k]
+            end += 1
+    average.size[i] = end - begin
+
+
+def apply(data, i, s, work, w):
+    """``U += s x_i d'``."""
+    add_row_outer(data, i, s, work.n_moved[0], work, data.n_labels // MOVED_SHARE, w)
+
+
+def load_parts(data, i, count, parts, work):
+    """``moved`` are the listed labels; of all labels only their number is written."""
+    start_direction(data, i, work)
+    if count == ALL_PARTS:
+        work.n_moved[0] = data.n_labels
+        return
+    for j in range(count):
+        work.moved[j] = parts[j]
+    work.n_moved[0] = count
+
+
+def list_labels(average, i, out, work):
+    """Write the labels of block i that have mass to the beginning of ``out``, and mark them; returns how many."""
+    size = average.size[i]
+    for j in range(size):
+        k = average.part[average.start[i] + j]
+        out[j] = k
+        work.place[k] = j
+    return size
+
+
+def forget_labels(average, i, work):
+    """Take the marks of :func:`list_labels` away."""
+    for e in range(average.start[i], average.start[i] + average.size[i]):
+        work.place[average.part[e]] = -1
+
+
+def choose_labels(data, i, average, work):
+    """List the labels that have mass, and ``NEW_LABELS`` others of largest score in descending order."""
+    first = list_labels(average, i, work.moved, work)
+    count = first
+    least = -np.inf
+    for k in range(data.n_labels):
+        score = work.theta[k]
+        if (count - first < NEW_LABELS or score > least) and work.place[k] < 0:
+            j = count
+            if count - first < NEW_LABELS:
+                count += 1
+            else:
+                j -= 1
+            while j > first and work.theta[work.moved[j - 1]] < score:
+                work.moved[j] = work.moved[j - 1]
+                j -= 1
+            work.moved[j] = k
+            least = work.theta[work.moved[count - 1]]
+    work.n_moved[0] = count
+    forget_labels(average, i, work)
+
+
+def solve_parts(data, i, scale, mu, work):
+    """``mu = projection of mu_i + theta_i/A onto the simplex``; without features, the best corner."""
+    average = LabelLists(*mu)
+    if work.n_moved[0] == data.n_labels:
+        choose_labels(data, i, average, work)
+    begin, end = average.start[i], average.start[i] + average.size[i]
+    best = work.moved[0]
+    for j in range(work.n_moved[0]):
+        if work.theta[work.moved[j]] > work.theta[best]:
+            best = work.moved[j]
+    value = 0.0
+    for e in range(begin, end):
+        value += work.theta[average.part[e]] * average.mass[e]
+    curvature = scale * data.sqnorms[i]
+    if curvature > 0.0:
+        for e in range(begin, end):
+            work.d[average.part[e]] = average.mass[e]
+        for j in range(work.n_moved[0]):
+            k = work.moved[j]
+            work.d[k] += (work.theta[k] - work.theta[best]) / curvature
+        project_listed(work)
+    else:
+        work.d[best] = 1.0
+    for e in range(begin, end):
+        work.d[average.part[e]] -= average.mass[e]
+    keep_moved(work)
+    return work.theta[best] - value
+
+
+def list_parts(data, i, slack, mu, work, out):
+    """Labels that have mass or are within the slack of the best; with only one, nothing can move."""
+    average = LabelLists(*mu)
+    if average.size[i] > out.shape[0]:
+        return ALL_PARTS
+    least = work.theta[first_argmax(work.theta)] - slack * largest_cost(data, data.y[i])
+    count = list_labels(average, i, out, work)
+    fits = True
+    for k in range(data.n_labels):
+        if work.theta[k] >= least and work.place[k] < 0:
+            fits = count < out.shape[0]
+            if not fits:
+                break
+            out[count] = k
+            count += 1
+    forget_labels(average, i, work)
+    if not fits:
+        return ALL_PARTS
+    return count if count > 1 else 0
+
+
+#: In place of the kernels of dense averages, for a multiclass model's kernel set.
+LABEL_LIST_KERNELS = {
+    "LabelLists": LabelLists,
+    "start_direction": start_direction,
+    "add_part": add_part,
+    "add_average": add_average,
+    "end_direction": end_direction,
+    "reserve": reserve,
+    "advance": advance,
+    "apply": apply,
+}
+
+#: The same for kernels of block solves and of marginals, which not all of its sets have.
+SOLVE_LIST_KERNELS = {
+    "load_parts": load_parts,
+    "solve_parts": solve_parts,
+    "list_parts": list_parts,
+    "add_expected": add_expected,
+}
