@@ -34,6 +34,9 @@ BETWEEN = 0.382
 #: Relative error that is granted to a gradient times a point, in units of the last place of single precision.
 SLOPE_ROUNDING = 8.0
 
+#: Slopes below this are not judged: squares of such numbers vanish.
+TINY = 1e-150
+
 SINGLE, DOUBLE = (float(np.finfo(kind).eps) for kind in (np.float32, np.float64))
 
 
@@ -68,7 +71,7 @@ def contradiction(
         mean = 0.5 * (slope(0.0) + slope(t))
         if not math.isfinite(rate + mean):
             continue
-        noise = value_rounding(value(0.0), value(t)) / t + blur
+        noise = value_rounding(value(0.0), value(t)) / t + blur + TINY
         if rate == mean or (abs(rate - mean) <= AGREEMENT * abs(rate) and abs(rate) > noise):
             return None
         miss = distance(rate, noise, slope(0.0), slope(t)) and distance(
