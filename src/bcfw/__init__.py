@@ -15,7 +15,7 @@ _HOMES = {
     "train": "bcfw.training",
     **dict.fromkeys(("regularization_path", "grid_path", "RegularizationPath"), "bcfw.path"),
     "load": "bcfw.loading",
-    "minimize": "bcfw.product",
+    **dict.fromkeys(("minimize", "check_domain", "check_objective"), "bcfw.product"),
     "Result": "bcfw.result",
     "Legs": "bcfw.solvers.legs",
     "MinimizeResult": "bcfw.product",
@@ -32,8 +32,9 @@ _HOMES = {
     **dict.fromkeys(("StructuralSVMCV", "MulticlassSVMCV", "MultilabelSVMCV", "ChainSVMCV"), "bcfw.estimators"),
     **dict.fromkeys(("AttributeVectorizer", "PositionWise"), "bcfw.estimators"),
     **dict.fromkeys(
-        ("BcfwError", "ConvergenceWarning", "InputError", "ModelError", "OptionError", "OracleError"), "bcfw.errors"
+        ("BcfwError", "ConvergenceWarning", "DomainError", "InputError", "ModelError", "ObjectiveError"), "bcfw.errors"
     ),
+    **dict.fromkeys(("OptionError", "OracleError"), "bcfw.errors"),
 }
 _MODULES = (
     "datasets",

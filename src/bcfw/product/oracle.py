@@ -54,22 +54,36 @@ def trusted(domain: Any) -> bool:
     return type(domain).__module__.startswith("bcfw.product.domains")
 
 
-def read_answer(i: int, answer: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """What the oracle of a user's set returned, as an array of our own, of any real type."""
-    returned = f"block {i}: argmin returned"
+def parsed(answer: Any, shape: tuple[int, ...]) -> np.ndarray | str:
+    """What the oracle of a user's set returned, as an array of our own, of any real type; or what is wrong with it."""
     if answer is None:
-        raise OracleError(f"{returned} None; it must return a point of the domain, an array of shape {shape}", i)
+        return f"argmin returned None; it must return a point of the domain, an array of shape {shape}"
     if hasattr(answer, "toarray"):
-        raise OracleError(f"{returned} a sparse {type(answer).__name__}; it must return an array: use .toarray()", i)
+        return f"argmin returned a sparse {type(answer).__name__}; it must return an array: use .toarray()"
     try:
         array = np.array(answer)
     except ValueError as error:
-        raise OracleError(f"{returned} something that is no array ({error})", i) from error
+        return f"argmin returned something that is no array ({error})"
     if array.dtype.kind not in "fiub":
-        raise OracleError(f"{returned} {answer!r:.80}; it must return an array of real numbers", i)
+        kind = f"numbers of type {array.dtype}" if array.dtype.kind == "c" else f"{answer!r:.80}"
+        return f"argmin returned {kind}; it must return an array of real numbers"
     if array.shape != shape:
-        raise OracleError(f"{returned} an array of shape {array.shape}, but points of the domain have shape {shape}", i)
+        return f"argmin returned an array of shape {array.shape}, but points of the domain have shape {shape}"
     return array
+
+
+def read_answer(i: int, answer: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """The same, or an error that names the block."""
+    array = parsed(answer, shape)
+    if isinstance(array, str):
+        raise OracleError(f"block {i}: {array}", i)
+    return array
+
+
+def rounding_of(answer: np.ndarray) -> float:
+    """How far the values of an oracle's answers may be out of order, relative to the numbers that they are sums of."""
+    single = answer.dtype.kind == "f" and answer.dtype.itemsize < 8
+    return max(NEGATIVE_GAP, COARSE_ROUNDING * float(np.finfo(answer.dtype).eps)) if single else NEGATIVE_GAP
 
 
 def mirrored(direction: np.ndarray) -> np.ndarray:
@@ -121,8 +135,7 @@ class Oracle:
 
         def argmin(direction: np.ndarray) -> np.ndarray:
             array = read_answer(i, domain.argmin(direction.copy()), shape)
-            if array.dtype.kind == "f" and array.dtype.itemsize < 8:
-                self.rounding[i] = max(NEGATIVE_GAP, COARSE_ROUNDING * float(np.finfo(array.dtype).eps))
+            self.rounding[i] = max(self.rounding[i], rounding_of(array))
             vertex = array.astype(np.float64, copy=False)
             if np.isfinite(vertex).all():
                 known.append(vertex.ravel())
