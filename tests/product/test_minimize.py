@@ -608,9 +608,7 @@ def test_an_argmin_of_another_shape():
         def argmin(self, direction):
             return np.ones(4)
 
-    with pytest.raises(
-        bcfw.OracleError, match=r"block 0: .* of shape \(4,\), but .* have shape \(2, 2\)"
-    ) as caught:
+    with pytest.raises(bcfw.OracleError, match=r"block 0: .* of shape \(4,\), but .* have shape \(2, 2\)") as caught:
         bcfw.minimize(linear((2, 2)), [Flat()], x0=[np.ones((2, 2))])
     assert caught.value.example == 0
 

@@ -23,10 +23,10 @@ VALUE_ROUNDING = 64.0
 LENGTHS = tuple(0.5**k for k in range(4, 26, 3))
 
 #: A gradient is right if mean slopes agree to this relative accuracy at one length ...
-AGREEMENT = 0.02
+AGREEMENT = 1e-3
 
-#: ... and wrong if they disagree at so many lengths in a row, by amounts that agree to this factor.
-IN_A_ROW, STEADY = 3, 2.0
+#: ... and wrong if they differ by more than this at so many lengths in a row, by amounts that agree to that factor.
+DIFFERENCE, IN_A_ROW, STEADY = 5e-3, 3, 2.0
 
 #: Where a length is looked at between its ends: no simple fraction, so that no regular wave is met in one phase.
 BETWEEN = 0.382
@@ -87,7 +87,7 @@ def contradiction(
 def distance(rate: float, noise: float, *slopes: float) -> float:
     """How far a mean slope is above (or, negative, below) some slopes; 0 if it may well be among them."""
     low, high = min(slopes), max(slopes)
-    margin = 0.5 * (high - low) + noise + AGREEMENT * max(abs(rate), abs(low), abs(high))
+    margin = 0.5 * (high - low) + noise + DIFFERENCE * max(abs(rate), abs(low), abs(high))
     return rate - high if rate > high + margin else rate - low if rate < low - margin else 0.0
 
 

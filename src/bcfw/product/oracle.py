@@ -195,12 +195,8 @@ class Oracle:
             self._require_inside(i, vertex)
             if self.exact[i]:
                 self.require_best(i, gradient, vertex, atoms)
-            elif least is not None and not least <= (v := float(gradient.dot(vertex))) + self._tolerance(
-                i, gradient, vertex, self.x[i]
-            ):
-                raise OracleError(
-                    f"block {i}: lower_bound is {least:.6g}, but argmin returned a point of value {v:.6g}", i
-                )
+            elif least is not None:
+                self._require_below(i, gradient, vertex, least)
         if least is not None:
             return Answer(vertex, max(float(gradient.dot(self.x[i])) - least, gap, 0.0), True)
         return Answer(vertex, max(gap, 0.0), self.exact[i])
