@@ -509,7 +509,8 @@ def is_semidefinite(matrix: Any) -> bool | None:
         return bool(values[0] >= -order * EPS * np.abs(values).max())
     rows = np.asarray(abs(matrix).sum(axis=1)).ravel()
     slack = order * EPS * float(rows.max())
-    if (matrix.diagonal() * 2.0 - (rows + matrix.diagonal() - abs(matrix.diagonal())) >= -slack).all():
+    diagonal = matrix.diagonal()
+    if (diagonal + abs(diagonal) - rows >= -slack).all():
         return True
     if dense:
         try:
@@ -517,11 +518,9 @@ def is_semidefinite(matrix: Any) -> bool | None:
         except np.linalg.LinAlgError:
             return False
         return True
-    from scipy.sparse.linalg import ArpackError, eigsh
+    from scipy.sparse import identity
+    from scipy.sparse.linalg import eigsh
 
-    first = np.random.default_rng(0).standard_normal(order)
-    try:
-        vector = eigsh(matrix, k=1, which="SA", v0=first, tol=1e-6)[1][:, 0]
-    except ArpackError:
-        return None
+    top, first = float(rows.max()), np.random.default_rng(0).standard_normal(order)
+    vector = eigsh(top * identity(order) - matrix, k=1, which="LA", v0=first, tol=1e-4)[1][:, 0]
     return False if float(vector @ matrix.dot(vector)) < -slack else None
