@@ -262,9 +262,9 @@ def test_the_tests_cost_little():
 def test_a_kink_is_no_contradiction():
     """A subgradient of |t - 1/64|: where slopes jump between two points, nothing can be told."""
     for side in (-1.0, 0.0, 1.0):
-        assert contradiction(abs, lambda t, side=side: np.sign(t) or side, 0.0) is None
-    assert contradiction(lambda t: 5.0, lambda t: 1e-3, 0.0) is None  # may be rounded away in single precision ...
-    assert contradiction(lambda t: 5.0, lambda t: 1.0, 0.0) is not None  # ... but not that
+        assert contradiction(abs, lambda t, side=side: np.sign(t) or side) is None
+    assert contradiction(lambda t: 5.0, lambda t: 1e-3) is None  # may be rounded away in single precision ...
+    assert contradiction(lambda t: 5.0, lambda t: 1.0) is not None  # ... but not that
 
 
 # --- what is certified --------------------------------------------------------------------------------------------

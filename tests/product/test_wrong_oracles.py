@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import bcfw
 from bcfw import domains
@@ -145,6 +149,28 @@ def test_single_precision_is_no_mistake():
 
     result = bcfw.minimize(nearest(points.mean(axis=0)), Answers(argmin), tol=1e-6, direction="pairwise")
     assert result.status == "converged"
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("direction", ["fw", "away", "pairwise", "blended"])
+@given(seed=st.integers(0, 1000), radius=st.sampled_from([1e-6, 1.0, 1e6]), unit=st.sampled_from([1e-12, 1.0, 1e12]))
+@settings(max_examples=15)
+def test_right_oracles_are_never_suspected(direction, dtype, seed, radius, unit):
+    """Sets of ours as a user's, in both precisions, of any scale."""
+    rng = np.random.default_rng(seed)
+    hull = domains.Hull(radius * rng.standard_normal((9, 5)))
+    ours = [
+        domains.Simplex(5, radius),
+        domains.L1Ball(5, radius),
+        domains.L2Ball(5, radius),
+        domains.Box(0, radius, 5),
+        hull,
+    ]
+    sets = [Answers(lambda d, one=one: one.argmin(d.astype(dtype)).astype(dtype)) for one in rng.permutation(ours)[:2]]
+    A, b = np.sqrt(unit) / radius * rng.standard_normal((4, 10)), np.sqrt(unit) * rng.standard_normal(4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bcfw.ConvergenceWarning)
+        bcfw.minimize(LeastSquares(A, b), sets, direction=direction, tol=0, max_iters=60, gap_every=5)
 
 
 def test_oracles_that_are_made_for_positive_directions_are_asked_for_no_others():

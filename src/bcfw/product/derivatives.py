@@ -19,14 +19,14 @@ import numpy as np
 #: Relative error that is granted to a user's value of f, in units of the last place of its type.
 VALUE_ROUNDING = 64.0
 
-#: The lengths t that are tried, of a line between two points of the domain.
-LENGTHS = tuple(0.5**k for k in range(4, 26, 3))
+#: The lengths t that are tried, of a line between two points; single precision tells nothing of shorter ones.
+LENGTHS = tuple(0.25**k for k in range(2, 10))
 
 #: A gradient is right if mean slopes agree to this relative accuracy at one length ...
-AGREEMENT = 1e-3
+AGREEMENT = 0.01
 
 #: ... and wrong if they differ by more than this at so many lengths in a row, by amounts that agree to that factor.
-DIFFERENCE, IN_A_ROW, STEADY = 5e-3, 3, 2.0
+DIFFERENCE, IN_A_ROW, STEADY = 0.1, 3, 1.5
 
 #: Where a length is looked at between its ends: no simple fraction, so that no regular wave is met in one phase.
 BETWEEN = 0.382
@@ -53,7 +53,7 @@ class Contradiction(NamedTuple):
 
 
 def contradiction(
-    value: Callable[[float], float], slope: Callable[[float], float], blur: float
+    value: Callable[[float], float], slope: Callable[[float], float], blur: float = 0.0, shake: float = 0.0
 ) -> Contradiction | None:
     """How the slopes of f along a line contradict its values; None if they do not, or if that cannot be told.
 
@@ -63,6 +63,8 @@ def contradiction(
         f(x + t d), and ``<g(x + t d), d>``.
     blur : float
         How wrong slopes may be by rounding.
+    shake : float
+        How much values may change where x is rounded to single precision.
     """
     value, slope = functools.cache(value), functools.cache(slope)
     misses: list[float] = []
@@ -71,7 +73,7 @@ def contradiction(
         mean = 0.5 * (slope(0.0) + slope(t))
         if not math.isfinite(rate + mean):
             continue
-        noise = value_rounding(value(0.0), value(t)) / t + blur + TINY
+        noise = (value_rounding(value(0.0), value(t)) + shake) / t + blur + TINY
         if rate == mean or (abs(rate - mean) <= AGREEMENT * abs(rate) and abs(rate) > noise):
             return None
         miss = distance(rate, noise, slope(0.0), slope(t)) and distance(
@@ -134,6 +136,9 @@ class Line:
         def slope(t: float) -> float:
             return sum(float(g.dot(d)) for g, d in zip(gradients(t), self.direction, strict=True))
 
-        sizes = zip(gradients(0.0), self.x, self.direction, strict=True)
-        blur = SLOPE_ROUNDING * SINGLE * sum(float(np.abs(g).dot(np.abs(x) + np.abs(d))) for g, x, d in sizes)
-        return contradiction(lambda t: self._value(self.at(t)), slope, blur)
+        sizes = [np.abs(g) for g in gradients(0.0)]
+        shake = 2.0 * SINGLE * sum(float(g.dot(np.abs(x))) for g, x in zip(sizes, self.x, strict=True))
+        blur = (
+            SLOPE_ROUNDING * SINGLE * sum(float(g.dot(np.abs(d))) for g, d in zip(sizes, self.direction, strict=True))
+        )
+        return contradiction(lambda t: self._value(self.at(t)), slope, blur, shake)

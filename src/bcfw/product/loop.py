@@ -165,7 +165,8 @@ class Loop:
         self.latest = Certificate(self.copy_point(), tracker.value(), gap, facts.gaps.copy(), proven)
         if self.best is None or gap < self.best.gap:
             self.best = self.latest
-        self._untested = gradients, answers
+        if tracker.tested or self.oracle.doubted:
+            self._untested = gradients, answers
         if (facts.certificates & (facts.certificates - 1)) == 0 or gap <= run.gap_target:
             self.test()
         run.record(

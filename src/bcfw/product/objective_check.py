@@ -9,7 +9,7 @@ import numpy as np
 
 from bcfw.errors import ObjectiveError
 from bcfw.options import Count
-from bcfw.product.derivatives import DIFFERENCE, Line
+from bcfw.product.derivatives import AGREEMENT, Line
 from bcfw.product.minimizing import is_domain, read_domains, read_start
 from bcfw.product.objectives import find_objective
 from bcfw.product.oracle import Oracle
@@ -189,7 +189,7 @@ class TriedObjective:
                 continue
             found[place] = (ahead - behind) / (2.0 * h)
         errors = np.nan_to_num(np.abs(found - claimed))
-        worst = [k for k in np.argsort(-errors)[:NAMED] if errors[k] > DIFFERENCE * max(abs(found[k]), abs(claimed[k]))]
+        worst = [k for k in np.argsort(-errors)[:NAMED] if errors[k] > AGREEMENT * max(abs(found[k]), abs(claimed[k]))]
         named = ", ".join(
             f"{self._entry(i, k)}: {claimed[k]:.6g}, but differences of f give {found[k]:.6g}" for k in worst
         )
