@@ -41,7 +41,7 @@ WRONG = {
     "half": lambda g: 0.5 * g,
     "zero": lambda g: 0.0 * g,
     "constant": lambda g: np.ones_like(g),
-    "other": lambda g: g + np.sin(1.0 + np.arange(g.size)).reshape(g.shape),
+    "other": lambda g: g + 5.0 * np.abs(g).max() * np.sin(1.0 + np.arange(g.size)).reshape(g.shape),
 }
 
 

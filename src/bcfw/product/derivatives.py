@@ -31,8 +31,8 @@ DIFFERENCE, IN_A_ROW, STEADY = 0.1, 3, 1.5
 #: Where a length is looked at between its ends: no simple fraction, so that no regular wave is met in one phase.
 BETWEEN = 0.382
 
-#: Relative error that is granted to a gradient times a point, in units of the last place of single precision.
-SLOPE_ROUNDING = 8.0
+#: Relative errors that are granted to slopes, and to entries of x that move, in units of single precision's last place.
+SLOPE_ROUNDING, POINT_ROUNDING = 8.0, 2.0
 
 #: Slopes below this are not judged: squares of such numbers vanish.
 TINY = 1e-150
@@ -136,9 +136,9 @@ class Line:
         def slope(t: float) -> float:
             return sum(float(g.dot(d)) for g, d in zip(gradients(t), self.direction, strict=True))
 
-        sizes = [np.abs(g) for g in gradients(0.0)]
-        shake = 2.0 * SINGLE * sum(float(g.dot(np.abs(x))) for g, x in zip(sizes, self.x, strict=True))
-        blur = (
-            SLOPE_ROUNDING * SINGLE * sum(float(g.dot(np.abs(d))) for g, d in zip(sizes, self.direction, strict=True))
-        )
+        blur = shake = 0.0
+        for g, x, d in zip(gradients(0.0), self.x, self.direction, strict=True):
+            size = np.abs(g)
+            blur += SLOPE_ROUNDING * SINGLE * float(size.dot(np.abs(d)))
+            shake += POINT_ROUNDING * SINGLE * float(size.dot(np.abs(x) * (d != 0.0)))
         return contradiction(lambda t: self._value(self.at(t)), slope, blur, shake)
