@@ -15,7 +15,7 @@ _HOMES = {
     "train": "bcfw.training",
     **dict.fromkeys(("regularization_path", "grid_path", "RegularizationPath"), "bcfw.path"),
     "load": "bcfw.loading",
-    "minimize": "bcfw.product",
+    **dict.fromkeys(("minimize", "check_domain", "check_objective"), "bcfw.product"),
     "Result": "bcfw.result",
     "Legs": "bcfw.solvers.legs",
     "MinimizeResult": "bcfw.product",
@@ -32,7 +32,8 @@ _HOMES = {
     **dict.fromkeys(("StructuralSVMCV", "MulticlassSVMCV", "MultilabelSVMCV", "ChainSVMCV"), "bcfw.estimators"),
     **dict.fromkeys(("AttributeVectorizer", "PositionWise"), "bcfw.estimators"),
     **dict.fromkeys(("BcfwError", "InputError", "ModelError", "OptionError", "OracleError"), "bcfw.errors"),
-    **dict.fromkeys(("TooLargeError", "ConvergenceWarning", "InputWarning"), "bcfw.errors"),
+    **dict.fromkeys(("DomainError", "ObjectiveError", "TooLargeError"), "bcfw.errors"),
+    **dict.fromkeys(("ConvergenceWarning", "InputWarning"), "bcfw.errors"),
 }
 _MODULES = (
     "datasets",

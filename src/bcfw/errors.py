@@ -25,13 +25,21 @@ class ModelError(BcfwError, ValueError):
     """A model whose methods contradict each other (see :func:`bcfw.check_model`)."""
 
 
+class ObjectiveError(InputError):
+    """A function and a gradient that contradict each other (see :func:`bcfw.check_objective`)."""
+
+
+class DomainError(BcfwError, ValueError):
+    """A set whose oracle or other methods contradict each other (see :func:`bcfw.check_domain`)."""
+
+
 class OracleError(BcfwError, RuntimeError):
-    """An oracle that failed or was not maximal on one example.
+    """An oracle that failed or did not find the best answer: of one example, or of one block of ``minimize``.
 
     Attributes
     ----------
     example : int
-        Index of the example in the training data.
+        Index of the example in the training data, or of the block.
     result : bcfw.Result or None
         What training had reached before the failure.
     """

@@ -171,6 +171,52 @@ def test_smoothness_of_a_large_problem_by_lanczos():
     assert Quadratic(H=-H @ H.T @ sp.eye_array(700) * -1.0).convex
 
 
+@pytest.mark.parametrize("n", [2, 50, 300])
+def test_what_is_convex_up_to_rounding(n):
+    """H = R R' always is, whatever its rank; an eigenvalue below zero by more than rounding never is."""
+    rng = np.random.default_rng(n)
+    for rank in (1, n // 2, n):
+        R = rng.standard_normal((n, rank)) * 10.0 ** rng.integers(-3, 4, size=(n, 1))
+        assert Quadratic(H=R @ R.T).convex
+        assert Quadratic(H=1e-12 * (R @ R.T)).convex
+    for dent in (1e-3, 1e-9, 1e-12):
+        spectrum = np.append(-dent, rng.random(n - 1) + 1e-3)
+        basis = np.linalg.qr(rng.standard_normal((n, n)))[0]
+        assert Quadratic(H=basis @ np.diag(spectrum) @ basis.T).convex is False
+
+
+def test_convexity_of_large_matrices():
+    """A factorisation of dense ones, a dominant diagonal of sparse ones, a vector that disproves it; else unknown."""
+    n = 1100
+    rng = np.random.default_rng(0)
+    R = rng.standard_normal((n, 3))
+    assert Quadratic(H=R @ R.T).convex is True
+    assert Quadratic(H=R @ R.T - 1e-6 * np.eye(n)).convex is False
+    path = sp.diags_array([np.full(n - 1, -1.0), np.full(n, 2.0), np.full(n - 1, -1.0)], offsets=[-1, 0, 1])
+    assert Quadratic(H=path).convex is True
+    assert Quadratic(H=path - 3.0 * sp.eye_array(n)).convex is False
+    assert Quadratic(H=sp.diags_array(np.append(-1e-3, np.ones(n)))).convex is False
+    assert Quadratic(H=path @ path).convex is None
+
+
+def test_a_dent_that_a_large_domain_makes_deep_is_not_certified():
+    objective = Quadratic(H=np.diag([1.0, -0.9e-10]))
+    with pytest.warns(bcfw.ConvergenceWarning):
+        result = bcfw.minimize(
+            objective, [bcfw.domains.Box(-1e6, 1e6, 2)], x0=[np.array([1.0, 0.0])], step="line-search", max_iters=20
+        )
+    assert objective.convex is False
+    assert not result.certified
+    assert objective.value([np.array([0.0, 1e6])]) < -44.0
+
+
+def test_a_matrix_that_is_symmetric_up_to_rounding_is_made_so():
+    """Its gradient is that of its value, also where a large domain makes the difference large."""
+    objective = Quadratic(H=[[1.0, 1e-10], [0.0, 1.0]])
+    gradient = objective.gradient([np.array([0.0, 1e6])])[0]
+    assert gradient[0] == pytest.approx(0.5e-4, rel=1e-12)
+
+
 def test_the_product_is_refreshed_against_drift():
     """After 10^5 moves the kept product still belongs to the point."""
     rng = np.random.default_rng(0)

@@ -34,6 +34,10 @@ class TowardVertex:
         """Direction of block i; ``towards`` is ``v - x`` and ``gap`` is ``<g, x - v>``."""
         return Choice(towards, gap, 1.0, vertex, -1)
 
+    def points(self, i: int) -> np.ndarray | None:
+        """The atoms of block i, one per row, if they are kept."""
+        return None
+
     def settle(self, i: int, choice: Choice, gamma: float) -> None:
         """After a step: the vertex itself, without rounding, where all of the way was gone."""
         if gamma == 1.0:
@@ -47,6 +51,9 @@ class WithAtoms(TowardVertex):
     def __init__(self, x: list[np.ndarray]) -> None:
         super().__init__(x)
         self.atoms = [Atoms(block) for block in x]
+
+    def points(self, i: int) -> np.ndarray | None:
+        return self.atoms[i].points[: self.atoms[i].count]
 
     def settle(self, i: int, choice: Choice, gamma: float) -> None:
         atoms = self.atoms[i]

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bcfw.errors import InputError, OracleError
 from bcfw.product.directions import Choice, TowardVertex
+from bcfw.product.oracle import Answer, Oracle, near
 from bcfw.product.steps import Move, Sizes
 from bcfw.product.trackers import Tracker
-from bcfw.run import Info, Run, now
+from bcfw.run import Info, Run
 from bcfw.selection import Facts, Rule
-
-#: A gap below minus this, relative to the numbers it is a difference of, is not rounding: the oracle did not minimise.
-NEGATIVE_GAP = 1e-9
 
 #: All steps between two certificates together that promise less than this share of |f| gain nothing that can be seen.
 STALL = 1e-16
-
-#: An oracle's shortest time grows by this factor with every later call: a call that was fast by luck is forgotten.
-AGEING = 1.1
 
 
 @dataclass(frozen=True)
@@ -50,9 +44,9 @@ class IterationInfo(Info):
         return self.latest["value"]
 
     @property
-    def x(self) -> list[np.ndarray]:
+    def x(self) -> Any:
         """Copy of the current point."""
-        return self.point()  # type: ignore[no-any-return]
+        return self.point()
 
     @property
     def shown(self) -> dict[str, float]:
@@ -70,91 +64,6 @@ class Certificate:
     proven: bool
 
 
-def trusted(domain: Any) -> bool:
-    """Whether it is one of our own, whose points need not be checked again and again."""
-    return type(domain).__module__.startswith("bcfw.product.domains")
-
-
-def copying(domain: Any) -> Callable[[np.ndarray], np.ndarray]:
-    """The oracle of a user's domain, which may return the same array again and again."""
-    return lambda direction: np.array(domain.argmin(direction))
-
-
-class Oracle:
-    """Asks the domains for vertices, and checks what they answer.
-
-    Parameters
-    ----------
-    domains : one per block
-    x : the current point, flat
-    shapes : of the blocks
-    seconds : (m,) where the shortest time of each is kept, which grows with every later call, or None
-    """
-
-    def __init__(
-        self, domains: list[Any], x: list[np.ndarray], shapes: list[tuple[int, ...]], seconds: np.ndarray | None
-    ) -> None:
-        self.domains = domains
-        self.x = x
-        self.shapes = shapes
-        self.argmins = [domain.argmin if trusted(domain) else copying(domain) for domain in domains]
-        self.seconds = seconds
-
-    def __call__(self, i: int, gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """The vertex v of block i, ``v - x`` and the gap ``<g, x - v>``."""
-        shape = self.shapes[i]
-        direction = gradient if len(shape) == 1 else gradient.reshape(shape)
-        began = 0.0 if self.seconds is None else now()
-        try:
-            answer = np.asarray(self.argmins[i](direction), dtype=np.float64)
-        except Exception:
-            self._require_finite(i, gradient)
-            raise
-        if self.seconds is not None:
-            self.seconds[i] = min(AGEING * self.seconds[i], now() - began)
-        if answer.shape != shape:
-            raise OracleError(f"block {i}: argmin returned shape {answer.shape}, expected {shape}", i)
-        vertex = answer if len(shape) == 1 else answer.ravel()
-        towards = vertex - self.x[i]
-        gap = -float(gradient.dot(towards))
-        if not 0.0 <= gap < math.inf:
-            self._examine(i, gradient, vertex, gap)
-        return vertex, towards, gap
-
-    def _examine(self, i: int, gradient: np.ndarray, vertex: np.ndarray, gap: float) -> None:
-        """A gap that is negative or no number: say why, unless it is rounding."""
-        self._require_finite(i, gradient)
-        if not np.isfinite(vertex).all():
-            raise OracleError(f"block {i}: argmin returned nan or infinite numbers", i)
-        scale = float(np.abs(gradient).dot(np.abs(self.x[i]) + np.abs(vertex)))
-        exact = bool(getattr(self.domains[i], "exact", True))
-        if exact and not gap >= -NEGATIVE_GAP * scale:
-            raise OracleError(
-                f"block {i}: the point of argmin is worse than the current one by {-gap:.3g}; argmin must minimise "
-                "<direction, v> over a set that contains the start (an approximate one must have exact = False)",
-                i,
-            )
-
-    def _require_finite(self, i: int, gradient: np.ndarray) -> None:
-        if not np.isfinite(gradient).all():
-            raise InputError(f"block {i}: the gradient holds nan or infinite numbers")
-
-    def certified_gap(self, i: int, gradient: np.ndarray) -> tuple[float, bool]:
-        """The gap of a block, or an upper bound of it, and whether it is proven to be one."""
-        vertex, _, gap = self(i, gradient)
-        domain, shape = self.domains[i], self.shapes[i]
-        contains = getattr(domain, "contains", None)
-        if contains is not None and not trusted(domain) and not contains(vertex.reshape(shape)):
-            raise OracleError(f"block {i}: argmin returned a point that its own domain does not contain", i)
-        if getattr(domain, "exact", True):
-            return max(gap, 0.0), True
-        lower_bound = getattr(domain, "lower_bound", None)
-        least = None if lower_bound is None else lower_bound(gradient.reshape(shape))
-        if least is None:
-            return max(gap, 0.0), False
-        return max(float(gradient.dot(self.x[i])) - float(least), gap, 0.0), True
-
-
 class Loop:
     """The state of one run.
 
@@ -162,7 +71,7 @@ class Loop:
     ----------
     n_iters : iterations done
     lmo_calls : per block, calls of its oracle for steps
-    certificate_calls : calls for certificates, of all blocks together
+    certificate_calls : calls for certificates and tests, of all blocks together
     """
 
     def __init__(
@@ -177,12 +86,13 @@ class Loop:
         self.n_iters = 0
         self.lmo_calls = [0] * len(tracker.x)
         self.certificate_calls = 0
+        self._rng = np.random.default_rng(0)  # of its own, so that tests change no run
         self.latest: Certificate | None = None
         self.best: Certificate | None = None
+        self._untested: tuple[Sequence[np.ndarray], list[Answer]] | None = None  # of the latest certificate
         self._promised = math.inf  # what the steps since the latest certificate promise to gain
         self._calls_then = list(self.lmo_calls)
         self._gap_then = math.inf
-        run.point = self.copy_point
 
     def copy_point(self) -> list[np.ndarray]:
         """A copy of the current point, in the blocks' shapes."""
@@ -246,14 +156,19 @@ class Loop:
             return
         tracker, run, facts = self.tracker, self.run, self.facts
         tracker.refresh()
-        answers = [self.oracle.certified_gap(i, gradient) for i, gradient in enumerate(tracker.gradients())]
+        gradients, atoms = tracker.gradients(), self.directions.points
+        answers = [self.oracle.certified_gap(i, gradient, atoms(i)) for i, gradient in enumerate(gradients)]
         self.certificate_calls += len(answers)
-        facts.gaps[:] = [gap for gap, _ in answers]
+        facts.gaps[:] = [answer.gap for answer in answers]
         facts.certificates += 1
-        gap, proven = float(facts.gaps.sum()), all(proven for _, proven in answers)
+        gap, proven = float(facts.gaps.sum()), all(answer.proven for answer in answers)
         self.latest = Certificate(self.copy_point(), tracker.value(), gap, facts.gaps.copy(), proven)
         if self.best is None or gap < self.best.gap:
             self.best = self.latest
+        if tracker.tested or self.oracle.doubted:
+            self._untested = gradients, answers
+        if (facts.certificates & (facts.certificates - 1)) == 0 or gap <= run.gap_target:
+            self.test()
         run.record(
             gap <= run.gap_target and proven,
             iters=self.n_iters,
@@ -264,6 +179,29 @@ class Loop:
         )
         if run.status is None and gap <= run.gap_target:
             run.status = "estimated"
+
+    def test(self) -> None:
+        """Raise where a user's oracle or gradient is wrong at the point of the latest certificate.
+
+        An exact oracle is asked for a point that is best in another direction, which must not be better in this one; a
+        gradient must belong to the values of f along the line from x to the vertices, or, if these are x, to others.
+        Done at the certificates number 1, 2, 4, 8, ... and at the last one.
+        """
+        if self._untested is None:
+            return
+        gradients, answers = self._untested
+        self._untested = None
+        ends = [answer.vertex for answer in answers]
+        stuck = all(near(end, x) for end, x in zip(ends, self.tracker.x, strict=True))
+        for i in range(len(ends)) if stuck and self.tracker.tested else self.oracle.doubted:
+            point, calls = self.oracle.another(i, gradients[i], self._rng, stuck)
+            self.certificate_calls += calls
+            if stuck and point is not None:
+                ends[i] = point
+        for i in self.oracle.doubted:
+            self.oracle.require_best(i, gradients[i], answers[i].vertex)
+        if self.tracker.tested:
+            self.tracker.test(ends)
 
     def check_stall(self) -> None:
         """Stop where every block was visited since the last check, but neither value nor gap has become smaller."""
@@ -281,6 +219,8 @@ class Loop:
     def finish(self) -> Certificate:
         """The certificate of the point to return: the last one; if f is not convex, the one of the smallest gap."""
         self.certify()
+        self.test()
+        self.run.rows[-1]["certificate_calls"] = self.certificate_calls
         assert self.latest is not None
         assert self.best is not None
         return self.best if self.tracker.convex is False else self.latest

@@ -11,8 +11,9 @@ import numpy as np
 from bcfw.errors import InputError, OptionError, nearest
 from bcfw.options import Count, NonNegative, Positive
 from bcfw.product.directions import DIRECTIONS
-from bcfw.product.loop import Certificate, IterationInfo, Loop, Oracle, trusted
+from bcfw.product.loop import Certificate, IterationInfo, Loop
 from bcfw.product.objectives import find_objective
+from bcfw.product.oracle import Oracle, read_answer, trusted
 from bcfw.product.steps import OpenLoop, find_step
 from bcfw.progress import progress_callbacks
 from bcfw.run import Callback, Run, announced, check_callbacks
@@ -21,6 +22,9 @@ from bcfw.selection import Facts, find_rule
 #: Passes over the blocks between certificates, by default.
 PASSES_PER_CERTIFICATE = 10
 
+#: What a run that was too slow may try.
+PAIRWISE = "on polytopes direction='pairwise' often takes far fewer iterations"
+
 
 @dataclass(repr=False)
 class MinimizeResult:
@@ -28,8 +32,9 @@ class MinimizeResult:
 
     Attributes
     ----------
-    x : list of arrays, one per block
-        The last point; of an objective that is declared not convex, the one of the smallest gap that was computed.
+    x : list of arrays, one per block; or an array
+        The last point; of an objective that is known not to be convex, the one of the smallest gap that was computed.
+        An array where a domain was given without a list.
     value : float
         f(x).
     gap : float
@@ -38,8 +43,10 @@ class MinimizeResult:
     block_gaps : (m,) array
         Its summands.
     certified : bool
-        Whether ``gap`` is proven to be that, or an upper bound. False if the oracle of a block is declared not exact
-        and gives no lower bound.
+        Whether ``gap`` is proven to be at least ``f(x) - min f``, provided that f is convex where ``convex`` is None.
+        False if the oracle of a block is declared not exact and gives no lower bound, and if f is not convex.
+    convex : True, False or None
+        Whether f is convex, as the objective says; None if it does not say.
     status : str
         "converged" (gap <= tol), "estimated" (the same, but not certified), "max_iters", "max_seconds", "stopped" (by a
         callback), "interrupted" (Ctrl-C) or "stalled" (steps no longer gain anything in floating point).
@@ -47,14 +54,14 @@ class MinimizeResult:
     lmo_calls : (m,) array
         Calls of each block's oracle for steps.
     certificate_calls : int
-        Calls for certificates, of all blocks together.
+        Calls for certificates, and for tests of users' oracles and gradients, of all blocks together.
     seconds : float
     history : dict of arrays
         iters, seconds, value, gap, lmo_calls, certificate_calls: one row at the start, one per certificate, one at
         exit.
     """
 
-    x: list[np.ndarray]
+    x: Any
     value: float
     gap: float
     block_gaps: np.ndarray
@@ -65,10 +72,13 @@ class MinimizeResult:
     certificate_calls: int
     seconds: float
     history: dict[str, np.ndarray]
+    convex: bool | None = None
 
     def summary(self) -> str:
         """One line on the run."""
-        proof = "certified" if self.certified else "not certified"
+        proof = "certified if f is convex" if self.convex is None else "certified"
+        if not self.certified:
+            proof = "of a function that is not convex" if self.convex is False else "not certified"
         return (
             f"{self.status} after {self.n_iters} iterations and {self.seconds:.2f} s: value {self.value:.6g}, "
             f"gap {self.gap:.3g} ({proof})"
@@ -80,8 +90,8 @@ class MinimizeResult:
 
 def minimize(
     objective: Any,
-    domains: Sequence[Any],
-    x0: Sequence[Any] | None = None,
+    domains: Any,
+    x0: Any = None,
     selection: Any = "permuted",
     step: Any = "adaptive",
     direction: str = "fw",
@@ -97,7 +107,12 @@ def minimize(
 
     Solves ``min f(x_1, ..., x_m)`` with every x_i in a compact convex set C_i over which linear functions are easily
     minimised (flexible-blocks-2026). An iteration chooses some blocks, asks each of their oracles for the vertex
-    ``v_i = argmin_{v in C_i} <grad_i f(x), v>``, and moves them towards it. x is a list with one array per block.
+    ``v_i = argmin_{v in C_i} <grad_i f(x), v>``, and moves them towards it. x is a list with one array per block, or,
+    where a domain is given without a list, an array.
+
+    A user's functions and sets are tested on the way, at the certificates number 1, 2, 4, 8, ... and at the last one:
+    the gradient against values of f between x and the vertices, each oracle against what it answers to another
+    direction (:func:`bcfw.check_objective` and :func:`bcfw.check_domain` test more).
 
     Parameters
     ----------
@@ -106,9 +121,10 @@ def minimize(
         ``gradient(x)`` and, if it has them, ``block_gradient(x, i)``, ``smoothness`` (a number), ``block_smoothness``
         (m numbers) and ``convex`` (False for a function that is not); or one of ``bcfw.objectives``, whose steps cost
         one block instead of all.
-    domains : list of m sets
-        Of ``bcfw.domains``, or any objects with ``argmin(direction)`` that returns an array.
-    x0 : list of m arrays, or None
+    domains : list of m sets, or one set
+        Of ``bcfw.domains``, or any objects with ``argmin(direction)`` that returns an array. With one set that is not
+        in a list, x is an array everywhere, for the functions, x0, callbacks and the result.
+    x0 : list of m arrays (or one array), or None
         A feasible start; None, or None for a block: the domain's ``start()``, or ``argmin`` of zeros if it has a
         ``shape``.
     selection : str, rule or function
@@ -138,37 +154,55 @@ def minimize(
     -------
     MinimizeResult
 
+    Raises
+    ------
+    OracleError
+        If an oracle does not minimise: the gap of its block is negative, or a better point is known.
+    ObjectiveError
+        If the gradient does not belong to f.
+
     Examples
     --------
     The point of a simplex that is nearest to a given one:
 
     >>> import numpy as np, bcfw
     >>> target = np.array([0.9, 0.4, -0.2])
-    >>> f = lambda x: 0.5 * ((x[0] - target) ** 2).sum()
-    >>> grad = lambda x: [x[0] - target]
-    >>> result = bcfw.minimize((f, grad), [bcfw.domains.Simplex(3)], direction="pairwise")
-    >>> result.status, result.x[0].round(6)
+    >>> f = lambda x: 0.5 * ((x - target) ** 2).sum()
+    >>> grad = lambda x: x - target
+    >>> result = bcfw.minimize((f, grad), bcfw.domains.Simplex(3), direction="pairwise")
+    >>> result.status, result.x.round(6)
     ('converged', array([0.75, 0.25, 0.  ]))
+
+    The nearest points of two sets, a block each:
+
+    >>> f = lambda x: 0.5 * ((x[0] - x[1]) ** 2).sum()
+    >>> grad = lambda x: [x[0] - x[1], x[1] - x[0]]
+    >>> bcfw.minimize((f, grad), [bcfw.domains.Simplex(2), bcfw.domains.Box([1.0, 1.0], [2.0, 3.0])]).x
+    [array([0.5, 0.5]), array([1., 1.])]
     """
     rule, sizes = find_rule(selection), find_step(step)
     check_options(direction, sizes, tol, max_iters, max_seconds, gap_every, seed)
     check_callbacks(callbacks)
-    wanted = find_objective(objective)
+    single = is_domain(domains)
+    wanted = find_objective(objective, single)
     everyone = (*callbacks, *progress_callbacks(verbose))
     with announced(everyone) as ended:
-        blocks = read_domains(domains)
-        x, shapes = read_start(blocks, x0)
+        blocks = read_domains([domains] if single else domains)
+        x, shapes = read_start(blocks, [x0] if single else x0)
         tracker = wanted.track(x, shapes)
         facts = Facts(len(x), np.random.default_rng(seed), np.full(len(x), np.inf), np.full(len(x), np.inf))
         oracle = Oracle(blocks, x, shapes, facts.seconds if rule.timed else None)
         run = Run(tol, max_iters, max_seconds=max_seconds, callbacks=everyone, unit="iters", info=IterationInfo)
         loop = Loop(tracker, oracle, DIRECTIONS[direction](x), sizes.begin(tracker), facts, run)
         every = PASSES_PER_CERTIFICATE * rule.per_pass(len(x)) if gap_every is None else int(gap_every)
+        run.point = (lambda: loop.copy_point()[0]) if single else loop.copy_point
         with run.interrupt:
             certificate = loop.solve(rule, every)
         result = make_result(certificate, loop, run)
+        if single:
+            (result.x,) = certificate.x
         ended(result)
-    run.warn_unless_converged(result.gap)
+    run.warn_unless_converged(result.gap, lambda: "" if direction != "fw" or result.status == "stalled" else PAIRWISE)
     return result
 
 
@@ -178,13 +212,14 @@ def make_result(certificate: Certificate, loop: Loop, run: Run) -> MinimizeResul
         value=certificate.value,
         gap=certificate.gap,
         block_gaps=certificate.block_gaps,
-        certified=certificate.proven,
+        certified=certificate.proven and loop.tracker.convex is not False,
         status=run.status or "max_iters",
         n_iters=loop.n_iters,
         lmo_calls=np.array(loop.lmo_calls),
         certificate_calls=loop.certificate_calls,
         seconds=run.seconds,
         history=run.history(),
+        convex=loop.tracker.convex,
     )
 
 
@@ -204,10 +239,17 @@ def check_options(
     Count(0, least=0).check("", "seed", seed)
 
 
+def is_domain(domains: Any) -> bool:
+    """Whether it is one set, and no list of them."""
+    return not isinstance(domains, type | np.ndarray) and callable(getattr(domains, "argmin", None))
+
+
 def read_domains(domains: Any) -> list[Any]:
     """One domain per block, each with a memory of its own."""
+    if isinstance(domains, type):
+        raise OptionError(f"the domain is the class {domains.__name__}; give an instance, {domains.__name__}(...)")
     if isinstance(domains, str | bytes) or not isinstance(domains, Sequence) or len(domains) == 0:
-        raise OptionError("domains must be a list with one set per block; put a single one into a list")
+        raise OptionError("domains must be a set with argmin(direction), or a list with one set per block")
     for i, domain in enumerate(domains):
         if isinstance(domain, type):
             raise OptionError(f"block {i}: the domain is the class {domain.__name__}; give an instance")
@@ -228,20 +270,21 @@ def read_start(domains: list[Any], x0: Any) -> tuple[list[np.ndarray], list[tupl
 def start_of_block(i: int, domain: Any, given: Any) -> np.ndarray:
     """A checked copy of the given point, or one that the domain offers."""
     shape = getattr(domain, "shape", None)
+    wanted = () if shape is None else tuple(int(size) for size in np.atleast_1d(shape))
     known = given is None and trusted(domain)
     if given is None:
         if callable(getattr(domain, "start", None)):
             given = domain.start()
         elif shape is not None:
-            given = domain.argmin(np.zeros(shape))
+            given = read_answer(i, domain.argmin(np.zeros(shape)), wanted)
         else:
             raise InputError(f"block {i}: its domain has neither start() nor a shape; give x0[{i}]")
     try:
         point = np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise InputError(f"block {i}: the start must be an array of real numbers ({error})") from error
-    if shape is not None and point.shape != tuple(np.atleast_1d(shape)):
-        raise InputError(f"block {i}: the start has shape {point.shape}, its domain {tuple(np.atleast_1d(shape))}")
+    if shape is not None and point.shape != wanted:
+        raise InputError(f"block {i}: the start has shape {point.shape}, its domain {wanted}")
     if not np.isfinite(point).all():
         raise InputError(f"block {i}: the start holds nan or infinite numbers")
     contains = getattr(domain, "contains", None)

@@ -10,10 +10,8 @@ import numpy as np
 
 from bcfw.errors import InputError, OptionError
 from bcfw.options import Flag, Positive
+from bcfw.product.spectra import is_semidefinite, spectral_norm
 from bcfw.product.trackers import FunctionTracker, Outer, ProductTracker, Tracker
-
-#: Up to this order, eigenvalues are computed by a dense solver.
-DENSE_ORDER = 256
 
 #: A sparse piece of a matrix that has at most so many entries, or so large a share of non-zeros, is kept dense.
 DENSE_ENTRIES, DENSE_SHARE = 4096, 0.25
@@ -95,8 +93,8 @@ class OfProduct:
         self._smoothness: float | None = None
 
     @property
-    def convex(self) -> bool:
-        """Whether phi is convex."""
+    def convex(self) -> bool | None:
+        """Whether phi is convex; None if unknown."""
         return self.outer.convex
 
     @property
@@ -106,14 +104,21 @@ class OfProduct:
             self._smoothness = self._find_smoothness()
         return self._smoothness
 
-    def value(self, x: Sequence[Any]) -> float:
-        """The function at x, computed from nothing but x."""
-        return self._tracker_at(x).value()
+    def value(self, x: Any) -> float:
+        """The function at x, computed from nothing but x: a list of blocks, or, of one block, an array."""
+        return self._tracker_at([x] if self._is_one_block(x) else x).value()
 
-    def gradient(self, x: Sequence[Any]) -> list[np.ndarray]:
-        """Its gradient, one array per block."""
-        flat = self._tracker_at(x).gradients()
-        return [one.reshape(np.shape(block)) for one, block in zip(flat, x, strict=True)]
+    def gradient(self, x: Any) -> Any:
+        """Its gradient, one array per block; of a block that is an array, an array."""
+        single = self._is_one_block(x)
+        blocks = [x] if single else x
+        flat = self._tracker_at(blocks).gradients()
+        shaped = [one.reshape(np.shape(block)) for one, block in zip(flat, blocks, strict=True)]
+        return shaped[0] if single else shaped
+
+    def _is_one_block(self, x: Any) -> bool:
+        """Whether x is an array that has as many entries as one matrix has columns."""
+        return isinstance(x, np.ndarray) and len(self._matrices) == 1 and x.size == self._matrices[0].shape[1]
 
     def _tracker_at(self, x: Sequence[Any]) -> Tracker:
         blocks = [np.asarray(block, dtype=np.float64) for block in x]
@@ -242,7 +247,8 @@ class Quadratic(OfProduct):
     A : list of (k, n_i) matrices, or one (k, sum n_i) matrix, dense or sparse, or None
         None: p holds the entries of all blocks, one after the other, and H is the matrix of a quadratic form of x.
     H : (k, k) symmetric matrix, dense or sparse, or None
-        None: the identity. It need not be positive semidefinite; then f is not convex.
+        None: the identity. It need not be positive semidefinite; then f is not convex (``convex`` says what was found;
+        None for a large sparse matrix that may be semidefinite: of ``H = R' R`` give R as A).
     c : list of arrays, one per block, or one array of all entries, or None
 
     Examples
@@ -322,7 +328,7 @@ class QuadraticForm:
 
     def __init__(self, H: Any) -> None:
         self.H = H
-        self.convex = smallest_eigenvalue(H) >= -1e-10 * float(abs(H).max())
+        self.convex = is_semidefinite(H)
 
     def value(self, p: np.ndarray) -> float:
         return 0.5 * float(p.dot(self.H.dot(p)))
@@ -382,21 +388,41 @@ class MeanLogistic:
 # --- readers ------------------------------------------------------------------------------------------------------
 
 
-def find_objective(objective: Any) -> Any:
-    """An object that can be tracked, from whatever :func:`bcfw.minimize` takes."""
+def find_objective(objective: Any, single: bool = False) -> Any:
+    """An object that can be tracked, from whatever :func:`bcfw.minimize` takes.
+
+    With ``single``, a user's functions are those of an array, and not of a list of arrays.
+    """
     if isinstance(objective, type):
         raise OptionError(f"objective is the class {objective.__name__}; give an instance")
-    if callable(getattr(objective, "track", None)):
-        return objective
     if isinstance(objective, tuple | list):
         if len(objective) != 2 or not all(map(callable, objective)):
             raise OptionError("objective must be a pair of functions (f, grad), or an object with value and gradient")
-        return Function(*objective)
+        objective = Function(*objective)
+    if single and not isinstance(objective, OfProduct):
+        return of_one_block(named_parts(objective))
+    return objective if callable(getattr(objective, "track", None)) else Function(**named_parts(objective))
+
+
+def named_parts(objective: Any) -> dict[str, Any]:
+    """The arguments of :class:`Function` that a user's object has as methods and attributes."""
     for name in ("value", "gradient"):
         if not callable(getattr(objective, name, None)):
             raise OptionError(f"objective has no method {name}; give a pair (f, grad), or value(x) and gradient(x)")
-    names = ("block_gradient", "smoothness", "block_smoothness", "convex")
-    return Function(objective.value, objective.gradient, **{name: getattr(objective, name, None) for name in names})
+    names = ("value", "gradient", "block_gradient", "smoothness", "block_smoothness", "convex")
+    return {name: getattr(objective, name, None) for name in names}
+
+
+def of_one_block(parts: dict[str, Any]) -> Function:
+    """The function of a list with one array, from the parts of a function of an array."""
+    value, gradient, constants = parts["value"], parts["gradient"], parts["block_smoothness"]
+    return Function(
+        lambda x: value(x[0]),
+        lambda x: [gradient(x[0])],
+        smoothness=parts["smoothness"],
+        block_smoothness=None if constants is None else np.atleast_1d(constants),
+        convex=parts["convex"],
+    )
 
 
 def read_matrix(owner: str, matrix: Any) -> Any:
@@ -421,7 +447,7 @@ def read_symmetric(owner: str, matrix: Any, order: int) -> Any:
         raise InputError(f"{owner} has shape {found.shape}, expected ({order}, {order})")
     if float(abs(found - found.T).max()) > 1e-10 * float(abs(found).max()):
         raise InputError(f"{owner} must be symmetric; (H + H') / 2 gives the same objective")
-    return found
+    return 0.5 * (found + found.T)
 
 
 def read_vector(owner: str, name: str, values: Any, length: int) -> np.ndarray:
@@ -451,25 +477,3 @@ def as_piece(matrix: Any) -> tuple[Any, Any, Any]:
     elif len(rows) == 0 or rows[-1] - rows[0] + 1 == len(rows):
         reached = slice(int(rows[0]), int(rows[-1]) + 1) if len(rows) else slice(0, 0)
     return reached, compact, compact.T if isinstance(compact, np.ndarray) else compact.T.tocsr()
-
-
-def spectral_norm(multiply: Callable[[np.ndarray], np.ndarray], order: int) -> float:
-    """The largest size of an eigenvalue of a symmetric operator; from Lanczos's method with one per mille on top."""
-    if order <= DENSE_ORDER:
-        matrix = np.array([multiply(row) for row in np.eye(order)])
-        return float(np.abs(np.linalg.eigvalsh(0.5 * (matrix + matrix.T))).max())
-    from scipy.sparse.linalg import LinearOperator, eigsh
-
-    operator = LinearOperator((order, order), matvec=multiply, dtype=np.float64)
-    first = np.random.default_rng(0).standard_normal(order)
-    return 1.001 * abs(float(eigsh(operator, k=1, which="LM", v0=first, tol=1e-4, return_eigenvectors=False)[0]))
-
-
-def smallest_eigenvalue(matrix: Any) -> float:
-    """Of a symmetric matrix, dense or sparse."""
-    if matrix.shape[0] <= 4 * DENSE_ORDER:
-        return float(np.linalg.eigvalsh(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())[0])
-    from scipy.sparse.linalg import eigsh
-
-    first = np.random.default_rng(0).standard_normal(matrix.shape[0])
-    return float(eigsh(matrix, k=1, which="SA", v0=first, tol=1e-6, return_eigenvectors=False)[0])

@@ -14,15 +14,17 @@ which quadratic objectives know without cancellation.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from bcfw.errors import InputError
+from bcfw.errors import InputError, ObjectiveError
+from bcfw.product.derivatives import VALUE_ROUNDING, Line
 
-#: Relative error that is granted to a user's value of f, in units of the last place of its type.
-VALUE_ROUNDING = 64.0
+#: Differences of block_gradient to the gradient that are looked at more closely, relative to the gradient of the block.
+BLOCK_AGREEMENT = 1e-3
 
 #: A step on a function that is not convex must gain at least this share of what its slope promises.
 SUFFICIENT_GAIN = 1e-4
@@ -57,11 +59,13 @@ class Tracker(Protocol):
     smoothness : Lipschitz constant of the gradient; None if unknown
     block_smoothness : the same for changes of one block at a time, (m,); None if unknown
     whole_gradients : whether the gradient of one block costs as much as all of them
+    tested : whether the gradient may be wrong, so that :meth:`test` is worth its costs
     """
 
     x: list[np.ndarray]
     convex: bool | None
     whole_gradients: bool
+    tested: bool
 
     @property
     def smoothness(self) -> float | None: ...
@@ -83,6 +87,9 @@ class Tracker(Protocol):
 
     def refresh(self) -> None:
         """Compute anew what was kept up to date, against the drift of rounding."""
+
+    def test(self, ends: list[np.ndarray]) -> None:
+        """Raise if the gradient is not that of f, along the line from the current point to another."""
 
 
 def line_minimiser(slope: Callable[[float], float]) -> float:
@@ -111,9 +118,12 @@ def safe_fraction(probe: Probe, tops: list[float], slope: float, start: float) -
 class FunctionTracker:
     """Values and gradients by calls of a user's functions; kept while the point stays."""
 
+    tested = True
+
     def __init__(self, function: Any, x: list[np.ndarray], shapes: list[tuple[int, ...]]) -> None:
         self.function = function
         self.x = x
+        self.shapes = shapes
         self.shaped = [flat.reshape(shape) for flat, shape in zip(x, shapes, strict=True)]
         for array in self.shaped:
             array.flags.writeable = False
@@ -131,25 +141,32 @@ class FunctionTracker:
 
     def value(self) -> float:
         if self.known_value is None:
-            value = self.function.value(self.shaped)
-            try:
-                self.known_value = float(value)
-            except (TypeError, ValueError) as error:
-                raise InputError(f"the objective's value must be a number, got {value!r}") from error
-            if isinstance(value, np.floating):  # float32 is less accurate
-                self.value_eps = float(np.finfo(value.dtype).eps)
+            self.known_value = self._value_at(self.shaped)
             if not np.isfinite(self.known_value):
                 raise InputError(f"the objective's value is {self.known_value} at a feasible point; it must be finite")
         return self.known_value
 
+    def _value_at(self, x: list[np.ndarray]) -> float:
+        value = self.function.value(x)
+        try:
+            number = float(value)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"the objective's value must be a number, got {value!r}") from error
+        if isinstance(value, np.floating):  # float32 is less accurate
+            self.value_eps = float(np.finfo(value.dtype).eps)
+        return number
+
     def gradients(self) -> list[np.ndarray]:
         if self.known_gradient is None:
-            answer = self.function.gradient(self.shaped)
-            if not isinstance(answer, list | tuple) or len(answer) != len(self.x):
-                got = f"{len(answer)}" if isinstance(answer, list | tuple) else type(answer).__name__
-                raise InputError(f"the gradient must be a list of {len(self.x)} arrays, one per block, got {got}")
-            self.known_gradient = [self._flat(i, one) for i, one in enumerate(answer)]
+            self.known_gradient = self._gradients_at(self.shaped)
         return self.known_gradient
+
+    def _gradients_at(self, x: list[np.ndarray]) -> list[np.ndarray]:
+        answer = self.function.gradient(x)
+        if not isinstance(answer, list | tuple) or len(answer) != len(self.x):
+            got = f"{len(answer)}" if isinstance(answer, list | tuple) else type(answer).__name__
+            raise InputError(f"the gradient must be a list of {len(self.x)} arrays, one per block, got {got}")
+        return [self._flat(i, one) for i, one in enumerate(answer)]
 
     def block_gradient(self, i: int) -> np.ndarray:
         if self.whole_gradients:
@@ -157,10 +174,40 @@ class FunctionTracker:
         return self._flat(i, self.function.block_gradient(self.shaped, i))
 
     def _flat(self, i: int, gradient: Any) -> np.ndarray:
-        array = np.array(gradient, dtype=np.float64)  # a copy: users may return x itself, or use an array again
+        try:
+            array = np.array(gradient, dtype=np.float64)  # a copy: users may return x itself, or use an array again
+        except (TypeError, ValueError) as error:
+            kind, advice = type(gradient).__name__, "; use .toarray()" if hasattr(gradient, "toarray") else ""
+            raise InputError(
+                f"block {i}: the gradient must be an array of real numbers, got a {kind}{advice}"
+            ) from error
         if array.shape != self.shaped[i].shape:
             raise InputError(f"block {i}: the gradient has shape {array.shape}, the block {self.shaped[i].shape}")
         return array.ravel()
+
+    def test(self, ends: list[np.ndarray]) -> None:
+        self._test_along(ends, self._gradients_at, "the gradient")
+        if self.whole_gradients:
+            return
+        for i, gradient in enumerate(self.gradients()):
+            own = self.block_gradient(i)
+            if np.linalg.norm(own - gradient) > BLOCK_AGREEMENT * np.linalg.norm(gradient):
+                only = [end if j == i else x for j, (end, x) in enumerate(zip(ends, self.x, strict=True))]
+                self._test_along(only, functools.partial(self._with_block, i), f"block_gradient(x, {i})")
+
+    def _with_block(self, i: int, x: list[np.ndarray]) -> list[np.ndarray]:
+        """Gradients that are what steps on block i use."""
+        own = self._flat(i, self.function.block_gradient(x, i))
+        return [own if j == i else np.zeros_like(flat) for j, flat in enumerate(self.x)]
+
+    def _test_along(self, ends: list[np.ndarray], gradients_at: Any, name: str) -> None:
+        """Raise if these gradients are not those of f on the way from the current point to ``ends``."""
+        found = Line(self._value_at, gradients_at, self.x, ends, self.shapes).contradiction()
+        if found is not None:
+            raise ObjectiveError(
+                f"{name} does not belong to f: along a line between two points of the domains, {found}. "
+                "bcfw.check_objective(objective, domains) finds the blocks and entries that are wrong"
+            )
 
     def probe(self, blocks: Sequence[int], directions: list[np.ndarray], slopes: list[float]) -> FunctionProbe:
         return FunctionProbe(self, blocks, directions, slopes)
@@ -247,9 +294,11 @@ class Outer(Protocol):
 
     #: Whether phi is quadratic: :meth:`bregman` is then half the curvature along q.
     quadratic: bool
-    convex: bool
     #: c, where phi'' is at most ``c I``; None where :meth:`hessian` is no multiple of the identity.
     curvature: float | None
+
+    @property
+    def convex(self) -> bool | None: ...
 
     def value(self, p: np.ndarray) -> float: ...
 
@@ -285,6 +334,7 @@ class ProductTracker:
     """
 
     whole_gradients = False
+    tested = False
 
     def __init__(
         self, objective: Any, pieces: list[tuple[Any, Any, Any]], linear: Any, x: list[np.ndarray], n_rows: int
@@ -323,6 +373,9 @@ class ProductTracker:
 
     def gradients(self) -> list[np.ndarray]:
         return [self.block_gradient(i) for i in range(len(self.x))]
+
+    def test(self, ends: list[np.ndarray]) -> None:
+        """Nothing: the gradient is our own."""
 
     def probe(self, blocks: Sequence[int], directions: list[np.ndarray], slopes: list[float]) -> ProductProbe:
         return ProductProbe(self, blocks, directions)

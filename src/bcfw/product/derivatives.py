@@ -1,0 +1,144 @@
+"""Whether a gradient belongs to its function: slopes along a line against changes of the values.
+
+With d a direction, ``D(t) = (f(x + t d) - f(x)) / t`` is by the mean value theorem one of the slopes of f between 0 and
+t, ``<g(x + u d), d>``. So the slopes of a right gradient lie on both sides of D(t), or close to it. Of a convex f they
+rise, so that D(t) lies between the slopes at 0 and t: a right gradient of a convex function is never suspected, but for
+rounding. The error of a wrong gradient neither vanishes nor changes as t becomes small; what rounding adds to D(t)
+grows as 1/t.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+#: Relative error that is granted to a user's value of f, in units of the last place of its type.
+VALUE_ROUNDING = 64.0
+
+#: The lengths t that are tried, of a line between two points; single precision tells nothing of shorter ones.
+LENGTHS = tuple(0.25**k for k in range(2, 10))
+
+#: A gradient is right if mean slopes agree to this relative accuracy at one length ...
+AGREEMENT = 0.01
+
+#: ... and wrong if they differ by more than this at so many lengths in a row, by amounts that agree to that factor.
+DIFFERENCE, IN_A_ROW, STEADY = 0.1, 3, 1.5
+
+#: Where a length is looked at between its ends: no simple fraction, so that no regular wave is met in one phase.
+BETWEEN = 0.382
+
+#: Relative errors that are granted to slopes, and to entries of x that move, in units of single precision's last place.
+SLOPE_ROUNDING, POINT_ROUNDING = 8.0, 2.0
+
+#: Slopes below this are not judged: squares of such numbers vanish.
+TINY = 1e-150
+
+SINGLE, DOUBLE = (float(np.finfo(kind).eps) for kind in (np.float32, np.float64))
+
+
+class Contradiction(NamedTuple):
+    """The derivative of f along d that its values have, and the one that the gradient claims."""
+
+    found: float
+    claimed: float
+
+    def __str__(self) -> str:
+        ratio = self.claimed / self.found if self.found else 0.0
+        hint = " (is its sign wrong?)" if abs(ratio + 1.0) < 0.05 else f" ({ratio:.3g} times as much)" if ratio else ""
+        return f"f changes at the rate {self.found:.6g}, but its gradient says {self.claimed:.6g}{hint}"
+
+
+def contradiction(
+    value: Callable[[float], float], slope: Callable[[float], float], blur: float = 0.0, shake: float = 0.0
+) -> Contradiction | None:
+    """How the slopes of f along a line contradict its values; None if they do not, or if that cannot be told.
+
+    Parameters
+    ----------
+    value, slope : functions of t in [0, 1]
+        f(x + t d), and ``<g(x + t d), d>``.
+    blur : float
+        How wrong slopes may be by rounding.
+    shake : float
+        How much values may change where x is rounded to single precision.
+    """
+    value, slope = functools.cache(value), functools.cache(slope)
+    misses: list[float] = []
+    for t in LENGTHS:
+        rate = (value(t) - value(0.0)) / t
+        mean = 0.5 * (slope(0.0) + slope(t))
+        if not math.isfinite(rate + mean):
+            continue
+        noise = (value_rounding(value(0.0), value(t)) + shake) / t + blur + TINY
+        if rate == mean or (abs(rate - mean) <= AGREEMENT * abs(rate) and abs(rate) > noise):
+            return None
+        miss = distance(rate, noise, slope(0.0), slope(t)) and distance(
+            rate, noise, slope(0.0), slope(BETWEEN * t), slope(t)
+        )
+        misses = [*misses[1 - IN_A_ROW :], miss]
+        sizes = [abs(miss) for miss in misses]
+        if len(misses) == IN_A_ROW and abs(sum(misses)) == sum(sizes) and max(sizes) <= STEADY * min(sizes) > 0.0:
+            return Contradiction(rate, slope(0.0))
+    return None
+
+
+def distance(rate: float, noise: float, *slopes: float) -> float:
+    """How far a mean slope is above (or, negative, below) some slopes; 0 if it may well be among them."""
+    low, high = min(slopes), max(slopes)
+    margin = 0.5 * (high - low) + noise + DIFFERENCE * max(abs(rate), abs(low), abs(high))
+    return rate - high if rate > high + margin else rate - low if rate < low - margin else 0.0
+
+
+def value_rounding(one: float, other: float) -> float:
+    """How wrong the difference of two values may be.
+
+    Values that are numbers of single precision are taken for results of it; so are equal ones, which may be different
+    before they were rounded.
+    """
+    single = one == other or all(abs(v) < 3e38 and float(np.float32(v)) == v for v in (one, other))
+    return VALUE_ROUNDING * (SINGLE if single else DOUBLE) * (abs(one) + abs(other))
+
+
+class Line:
+    """The objective between two points of the product of the domains, ``x + t (end - x)``.
+
+    Parameters
+    ----------
+    value : function of the blocks, in their shapes and not to be changed, that returns f
+    gradients : the same for its gradient, flat arrays
+    x, ends : lists of flat arrays
+    shapes : of the blocks
+    """
+
+    def __init__(self, value: Any, gradients: Any, x: list[np.ndarray], ends: list[np.ndarray], shapes: Any) -> None:
+        self._value = value
+        self._gradients = gradients
+        self.x = [block.copy() for block in x]
+        self.direction = [end - start for start, end in zip(x, ends, strict=True)]
+        self.shapes = shapes
+
+    def at(self, t: float) -> list[np.ndarray]:
+        """The point of t, an array of its own for each block."""
+        flat = (x + t * d for x, d in zip(self.x, self.direction, strict=True))
+        blocks = [one.reshape(shape) for one, shape in zip(flat, self.shapes, strict=True)]
+        for block in blocks:
+            block.flags.writeable = False
+        return blocks
+
+    def contradiction(self) -> Contradiction | None:
+        """See :func:`contradiction`."""
+        gradients = functools.cache(lambda t: self._gradients(self.at(t)))
+
+        def slope(t: float) -> float:
+            return sum(float(g.dot(d)) for g, d in zip(gradients(t), self.direction, strict=True))
+
+        blur = shake = 0.0
+        for g, x, d in zip(gradients(0.0), self.x, self.direction, strict=True):
+            size = np.abs(g)
+            blur += SLOPE_ROUNDING * SINGLE * float(size.dot(np.abs(d)))
+            shake += POINT_ROUNDING * SINGLE * float(size.dot(np.abs(x) * (d != 0.0)))
+        return contradiction(lambda t: self._value(self.at(t)), slope, blur, shake)
