@@ -1,25 +1,26 @@
-"""Hundreds of malformed calls, and what each of them gets: a clear error, an answer, or a raw error of another library.
+"""Thousands of malformed calls, and what each gets: a clear error, an answer, or a raw error of another library.
 
-    python benchmarks/campaign_bad_input.py [--all]
+    nice python benchmarks/campaign_bad_input.py [--count 4000] [--log FILE]
 
-Every argument of ``train``, the estimators, the data sets and the command is damaged in turn; labels that are missing
-are given as lists, arrays and, where these are installed, series of pandas and polars. An error is *clear* if it is one
-of the package's (or, from scikit-learn's own checks of estimators, a ValueError or TypeError) and names the argument or
-the example; *raw* if it comes out of numpy, scipy, numba or Python. What is accepted is listed: some of it
-is harmless, such as bools as numbers.
+Every argument of ``train``, the estimators, the data sets and the command is damaged in turn, in an order that the seed
+shuffles; labels that are missing are given as lists, arrays and, where these are installed, series of pandas and
+polars. Problems beyond these calls have a random model, damaged data and two strange options of ``train`` at once. An
+error is *refused* if it is one of the package's, or comes from scikit-learn's own checks of estimators (a ValueError or
+TypeError); *raw*, and a failure, if it comes out of numpy, scipy, numba or Python. What is accepted is counted: some of
+it is harmless, such as bools as numbers.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import datetime
+import functools
 import importlib
 import os
+import random
+import sys
 import tempfile
 import traceback
-import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,6 +29,7 @@ import scipy.sparse as sp
 from click.testing import CliRunner
 
 import bcfw
+import campaign
 from bcfw import datasets
 from bcfw.commands import main as command
 from bcfw.errors import BcfwError
@@ -35,6 +37,8 @@ from bcfw.models import BinaryGraph, Chain, Matching, Multiclass, Multilabel, Tr
 from bcfw.tagging.vocabulary import Vocabulary
 from bcfw.text.source import TextSource
 from bcfw.text.tagger import Tagger
+from campaign import Outcome
+from worker import isolated
 
 Call = Callable[[], Any]
 
@@ -238,8 +242,15 @@ def training_calls() -> Iterator[tuple[str, Call]]:
         fitted = quick(model, inputs, outputs)
         for what, bad in damaged(inputs):
             yield f"Result.predict({name}): {what}", lambda r=fitted, a=bad: r.predict(a)
+    for option, more in train_options().items():
+        for what, bad in (STRANGE | more).items():
+            yield f"train {option}: {what}", lambda o=option, b=bad: quick(Multiclass(), X, LABELS, **{o: b})
+
+
+def train_options() -> dict[str, dict[str, Any]]:
+    """Options of ``train`` with strange values of their own, besides those that every option gets."""
     n, d = len(X), 6
-    options = {
+    return {
         "lam": {},
         "tol": {},
         "max_passes": {},
@@ -255,9 +266,6 @@ def training_calls() -> Iterator[tuple[str, Call]]:
         "bounds": {f"array {k}": (v, None) for k, v in damaged_array(np.ones(d)).items()}
         | {f"pair of {k}": (v, v) for k, v in STRANGE.items()},
     }
-    for option, more in options.items():
-        for what, bad in (STRANGE | more).items():
-            yield f"train {option}: {what}", lambda o=option, b=bad: quick(Multiclass(), X, LABELS, **{o: b})
 
 
 def model_calls() -> Iterator[tuple[str, Call]]:
@@ -289,6 +297,8 @@ def estimator_calls() -> Iterator[tuple[str, Call]]:
             yield f"{kind.__name__} score y: {what}", lambda f=fitted, a=inputs, b=bad: f.score(a, b)
         for option in set(kind().get_params()) - {"solver", "warm_start", "callbacks", "verbose"}:
             for what, bad in STRANGE.items():
+                if option == "kernel" and callable(bad):
+                    continue  # a user's own function: its errors are the user's
                 yield (
                     f"{kind.__name__} {option}: {what}",
                     lambda k=kind, o=option, b=bad, i=inputs, y=outputs: k(**{"max_passes": 5, o: b}).fit(i, y),
@@ -338,12 +348,14 @@ def classify(call: Call) -> tuple[str, str]:
     try:
         call()
     except BcfwError as error:
-        return "clear", str(error)
+        return "refused", str(error)
+    except FileNotFoundError as error:  # Python's own word for a file that is not there
+        return "refused", str(error)
     except (ValueError, TypeError) as error:
         frames = traceback.extract_tb(error.__traceback__)
         checked = f"sklearn{os.sep}utils" in frames[-1].filename
         missing = "missing" in str(error) and "argument" in str(error)
-        return ("scikit-learn" if checked or missing else "raw"), f"{type(error).__name__}: {error} [{place(frames)}]"
+        return ("refused" if checked or missing else "raw"), f"{type(error).__name__}: {error} [{place(frames)}]"
     except Exception as error:
         return "raw", f"{type(error).__name__}: {error} [{place(traceback.extract_tb(error.__traceback__))}]"
     return "accepted", ""
@@ -354,32 +366,48 @@ def place(frames: Any) -> str:
     return f"{os.path.basename(ours[-1].filename)}:{ours[-1].lineno}" if ours else "?"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--all", action="store_true", help="also print the clear errors")
-    shows_all = parser.parse_args().all
-    counts: Counter[str] = Counter()
-    groups = (
-        training_calls,
-        model_calls,
-        estimator_calls,
-        missing_label_calls,
-        tagger_calls,
-        path_calls,
-        data_set_calls,
-        command_calls,
-    )
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        os.chdir(folder)
-        for group in groups:
-            for name, call in group():
-                kind, message = classify(call)
-                counts[kind] += 1
-                if kind in ("raw", "accepted") or shows_all:
-                    print(f"{kind:<9} {name}   {message[:160]}", flush=True)
-    print(", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())), "of", sum(counts.values()))
+GROUPS = (
+    training_calls,
+    model_calls,
+    estimator_calls,
+    missing_label_calls,
+    tagger_calls,
+    path_calls,
+    data_set_calls,
+    command_calls,
+)
+
+
+@functools.cache
+def all_calls() -> list[tuple[str, str, Call]]:
+    """The group, the name and the call, of each."""
+    return [(group.__name__.removesuffix("_calls"), *one) for group in GROUPS for one in group()]
+
+
+def mixed_call(rng: random.Random) -> tuple[str, str, Call]:
+    """A model with damaged data and two strange options."""
+    name = rng.choice(list(PROBLEMS))
+    model, inputs, outputs = PROBLEMS[name]
+    words, bad = "good", inputs
+    if rng.random() < 0.5:
+        words, bad = rng.choice(list(damaged(inputs)))
+    options = train_options()
+    chosen = {}
+    for option in rng.sample(sorted(options), 2):
+        what, chosen[option] = rng.choice(list((STRANGE | options[option]).items()))
+        words += f", {option}: {what}"
+    return "mixed", f"train({name}) X: {words}", lambda: quick(model, bad, outputs, **chosen)
+
+
+def one_problem(number: int, seed: int) -> Outcome:
+    rng, calls = random.Random(f"{seed} {number}"), all_calls()
+    order = random.Random(seed).sample(range(len(calls)), len(calls))
+    group, name, call = calls[order[number]] if number < len(calls) else mixed_call(rng)
+    status, message = classify(call)
+    return Outcome(group, status, ["raw error"] if status == "raw" else [], f"{name}: {message[:300]}")
 
 
 if __name__ == "__main__":
-    main()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        sys.exit(campaign.main(__doc__, isolated(one_problem, 12 * 10**9), count=4000))

@@ -1,26 +1,22 @@
 """Damaged checkpoint files: each must be refused with a clear error, or give a correct certified result.
 
-    python benchmarks/campaign_damage.py [--count 600] [--seed 0]
+    nice python benchmarks/campaign_damage.py [--count 600] [--log FILE]
 
 Checkpoints of several models and solvers are cut, filled with zeros or garbage, or have bits flipped; and valid npz
 files are written with wrong arrays: other values, shapes and types, missing ones, ones too many. Training continues
-from every file in worker processes, many files each; a worker that dies is started again after the file that killed it.
-A result counts as wrong if its certificate does not enclose the enumerated optimum.
+from every file in a worker process, which is started again when a file kills it. A result counts as wrong if its
+certificate does not enclose the enumerated optimum.
 
 A third of the wrong arrays get fresh checksums, as if a faulty program had written them, so that only the checks of the
 arrays themselves stand between them and compiled code. Numbers that could be right cannot be told from right ones: here
 it counts as a failure only if a worker dies, an error is not the package's own, or a result is NaN; the rest is counted
-as "forged". Prints counts and every failure; the exit code is 1 if there is one.
+as "forged".
 """
 
 from __future__ import annotations
 
-import argparse
-import collections
+import functools
 import io
-import json
-import os
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -30,12 +26,17 @@ from typing import Any
 import numpy as np
 
 import bcfw
+import campaign
 from bcfw.saved_arrays import checksums
+from campaign import Outcome
+from worker import isolated
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
 from problems import CASES  # noqa: E402 - small problems whose outputs are enumerated
+
+FOLDER = Path(tempfile.gettempdir())
 
 #: Begins the description of wrong arrays with fresh checksums.
 FORGED = "forged "
@@ -126,44 +127,38 @@ def damaged_npz(rng: np.random.Generator, content: bytes) -> tuple[str, bytes]:
     return f"{FORGED if fresh else ''}{name} {kind}", file.getvalue()
 
 
-def make_files(folder: Path, count: int, seed: int) -> list[dict[str, Any]]:
-    """Damaged files of every source in turn, with what was done to each."""
-    contents = []
-    for number, (name, solver) in enumerate(SOURCES):
-        path = folder / f"good-{number}.npz"
-        CASES[name].few_passes(3, solver=solver, checkpoint=path)
-        contents.append(path.read_bytes())
-    tasks = []
-    for number in range(count):
-        rng = np.random.default_rng([seed, number])
-        source = number % len(SOURCES)
-        damage = damaged_bytes if rng.random() < 0.25 else damaged_npz
-        what, changed = damage(rng, contents[source])
-        path = folder / f"bad-{number}.npz"
-        path.write_bytes(changed)
-        tasks.append({"number": number, "case": SOURCES[source][0], "damage": what, "path": str(path)})
-    return tasks
+@functools.cache
+def good(source: int) -> bytes:
+    """A checkpoint as it was written."""
+    name, solver = SOURCES[source]
+    path = FOLDER / "good.npz"
+    CASES[name].few_passes(3, solver=solver, checkpoint=path)
+    return path.read_bytes()
 
 
-def work(tasks: str) -> None:
-    """A worker: continue from every file and print one line for each."""
-    for task in json.loads(Path(tasks).read_text()):
-        print(json.dumps({"number": task["number"], "outcome": outcome(task)}), flush=True)
+def one_problem(number: int, seed: int) -> Outcome:
+    rng = np.random.default_rng([seed, number])
+    source = number % len(SOURCES)
+    content = good(source)
+    what, changed = (damaged_bytes if rng.random() < 0.25 else damaged_npz)(rng, content)
+    path = FOLDER / "bad.npz"
+    path.write_bytes(changed)
+    name = SOURCES[source][0]
+    status, wrong = continued(name, path, forged=what.startswith(FORGED))
+    return Outcome(name, status, wrong, what)
 
 
-def outcome(task: dict[str, Any]) -> str:
-    """The word "refused", "correct" or "forged", or what is wrong."""
-    case, forged = CASES[task["case"]], task["damage"].startswith(FORGED)
+def continued(name: str, path: Path, forged: bool) -> tuple[str, list[str]]:
+    """How training from a file ended: "refused", "correct" or "forged"; and what is wrong."""
+    case = CASES[name]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            result = case.train(warm_start=task["path"], tol=0.01, max_passes=300)
+            result = case.train(warm_start=path, tol=0.01, max_passes=300)
     except bcfw.InputError as error:
-        return "refused" if task["path"] in str(error) else f"error without the file: {error}"
-    except Exception as error:
-        if forged and isinstance(error, bcfw.BcfwError):
-            return "forged"
-        return f"raw {type(error).__name__}: {error}"
+        return "refused", [] if str(path) in str(error) else [f"error without the file: {error}"]
+    except bcfw.BcfwError as error:
+        return "forged", [] if forged else [f"{type(error).__name__}: {error}"]
     objective = case.enumerated()
     best = objective.optimum
     room = 1e-7 * (1.0 + abs(best.primal))
@@ -176,53 +171,13 @@ def outcome(task: dict[str, Any]) -> str:
         result.status == "converged",
     ]
     if all(right):
-        return "correct"
+        return "correct", []
     if forged and np.isfinite([primal, result.primal, result.dual, result.gap]).all():
-        return "forged"
-    return f"wrong result: {result.summary()}, optimum {best.primal:.6g}, primal {primal:.6g}"
-
-
-def run_workers(tasks: list[dict[str, Any]], folder: Path) -> dict[int, str]:
-    """The outcome of every file; a crash counts for the file at which a worker died."""
-    outcomes: dict[int, str] = {}
-    left = tasks
-    while left:
-        (folder / "tasks.json").write_text(json.dumps(left))
-        command = [sys.executable, __file__, "--worker", str(folder / "tasks.json")]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-        found = [json.loads(line) for line in done.stdout.splitlines()]
-        outcomes |= {one["number"]: one["outcome"] for one in found}
-        left = left[len(found) :]
-        if left:
-            outcomes[left[0]["number"]] = f"crash: exit code {done.returncode}"
-            left = left[1:]
-    return outcomes
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=600)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--worker", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.worker:
-        work(options.worker)
-        return 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        tasks = make_files(folder, options.count, options.seed)
-        outcomes = run_workers(tasks, folder)
-    bad = [task for task in tasks if outcomes[task["number"]] not in ("refused", "correct", "forged")]
-    for task in bad:
-        print(f"file {task['number']} ({task['case']}, {task['damage']}): {outcomes[task['number']]}")
-    counts = collections.Counter(outcomes.values())
-    print(
-        f"{len(tasks)} damaged files (seed {options.seed}): {counts['refused']} refused, {counts['correct']} correct, "
-        f"{counts['forged']} forged, {len(bad)} failed"
-    )
-    return int(bool(bad))
+        return "forged", []
+    return "wrong", [f"wrong result: {result.summary()}, optimum {best.primal:.6g}, primal {primal:.6g}"]
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    sys.exit(main())
+    with tempfile.TemporaryDirectory() as folder:
+        FOLDER = Path(folder)
+        sys.exit(campaign.main(__doc__, isolated(one_problem), count=600))

@@ -1,23 +1,20 @@
 """Training that is killed at random moments, and goes on from its checkpoint: nothing of it may be lost or left behind.
 
-    python benchmarks/campaign_kills.py [--count 30] [--seed 0]
+    nice python benchmarks/campaign_kills.py [--count 30] [--log FILE]
 
-Each round starts a training process that saves every 0.05 seconds (some of them all the time, so that many kills fall
+Each problem starts a training process that saves every 0.05 seconds (some of them all the time, so that many kills fall
 into a save), kills it with SIGKILL at a random moment, and starts another one from the checkpoint, up to three times.
 The oracles written in Python take some milliseconds, so that passes are longer than the time between saves. Then
 
 - the checkpoint is readable and was, when the process was killed, at most some seconds older than the time between
-  saves (the most is printed);
+  saves;
 - its dual value is not smaller than the last one before, if the solver's dual never decreases;
 - the last run converges, and its certificate encloses the enumerated optimum as that of an uninterrupted run does;
 - no temporary file is left beside the checkpoint.
-
-Prints counts and every failure; the exit code is 1 if there is one.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import subprocess
 import sys
@@ -30,7 +27,9 @@ from typing import Any
 import numpy as np
 
 import bcfw
+import campaign
 from bcfw.dual import snapshots
+from campaign import Outcome
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
@@ -110,8 +109,12 @@ def kill_once(run: int, path: Path, every: float, rng: np.random.Generator) -> t
     return any(path.parent.glob("*.part")), age
 
 
-def one_round(number: int, seed: int, folder: Path) -> tuple[list[bool], list[float], list[str]]:
-    """Of every kill whether it was within a save, and the age of the checkpoint; and what went wrong."""
+def one_problem(number: int, seed: int) -> Outcome:
+    with tempfile.TemporaryDirectory() as folder:
+        return one_round(number, seed, Path(folder))
+
+
+def one_round(number: int, seed: int, folder: Path) -> Outcome:
     rng = np.random.default_rng([seed, number])
     run, every = number % len(RUNS), float(rng.choice([0.0, 0.05]))
     name, times, solver, _ = RUNS[run]
@@ -138,34 +141,12 @@ def one_round(number: int, seed: int, folder: Path) -> tuple[list[bool], list[fl
     left = [file.name for file in folder.iterdir() if file.suffix == ".part"]
     if left:
         wrong.append(f"left behind: {left}")
-    return inside, ages, [f"round {number} ({name}, {solver}, every {every} s): {what}" for what in wrong]
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=30, help="kills, at least")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--train", nargs=3, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.train:
-        run, path, every = options.train
-        train(int(run), Path(path), float(every))
-        return 0
-    inside: list[bool] = []
-    ages: list[float] = []
-    failures = number = 0
-    while len(inside) < options.count:
-        with tempfile.TemporaryDirectory() as folder:
-            found = one_round(number, options.seed, Path(folder))
-        inside, ages, number, failures = inside + found[0], ages + found[1], number + 1, failures + len(found[2])
-        for what in found[2]:
-            print(what, flush=True)
-    print(
-        f"{len(inside)} kills (seed {options.seed}), {sum(inside)} of them within a save, checkpoints at most "
-        f"{max(ages):.2f} s old: {failures} failures"
-    )
-    return int(failures > 0)
+    status = f"{len(inside)} kills, {sum(inside)} of them within a save"
+    return Outcome(name, status, wrong, f"{solver}, every {every} s, checkpoints at most {max(ages):.2f} s old")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if sys.argv[1:2] == ["--train"]:
+        train(int(sys.argv[2]), Path(sys.argv[3]), float(sys.argv[4]))
+    else:
+        sys.exit(campaign.main(__doc__, one_problem, count=30))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -19,10 +20,23 @@ PROBLEMS = {
     "campaign_probabilities": [2, 5, 6, 7, 9, 10, 11, 12],
 }
 
+#: Numbers of problems about files that train nothing which must be compiled.
+FILE_PROBLEMS = {
+    "campaign_model_files": [0, 4, 8, 48],
+    "campaign_text_files": [0, 1, 2, 3, 5],
+    "campaign_damage": [0, 1],
+}
+
+needs_forks = pytest.mark.skipif(sys.platform == "win32", reason="these campaigns need forks and limits of memory")
+
+
+@pytest.fixture(autouse=True)
+def _campaigns_can_be_imported(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_problems_of_a_campaign(monkeypatch, name):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
     campaign = importlib.import_module(name)
     cases = importlib.import_module("random_cases")
     in_python = {kind: of for kind, of in cases.KINDS.items() if kind.startswith("Python")}
@@ -35,8 +49,32 @@ def test_problems_of_a_campaign(monkeypatch, name):
         assert not outcome.wrong, f"{number}: {outcome}"
 
 
+@needs_forks
+@pytest.mark.parametrize("name", FILE_PROBLEMS)
+def test_problems_about_files(name, monkeypatch, tmp_path):
+    campaign = importlib.import_module(name)
+    for module in ("campaign_model_files", name):
+        monkeypatch.setattr(importlib.import_module(module), "FOLDER", tmp_path)
+    outcomes = [campaign.one_problem(number, 0) for number in FILE_PROBLEMS[name]]
+    assert [one for one in outcomes if one.wrong] == []
+    assert {one.status for one in outcomes} <= {"read", "refused", "answered", "correct", "forged"}
+
+
+@needs_forks
+def test_a_worker_that_dies_is_started_again():
+    """A problem that kills its process is a failure; the next one is solved."""
+    campaign, worker = importlib.import_module("campaign"), importlib.import_module("worker")
+
+    def one_problem(number, seed):
+        if number == 1:
+            os._exit(3)
+        return campaign.Outcome("any", "done")
+
+    solve = worker.isolated(one_problem)
+    assert [solve(number, 0).status for number in range(3)] == ["done", "crash", "done"]
+
+
 def test_a_log_is_continued_and_becomes_a_table(monkeypatch, tmp_path, capsys):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
     campaign = importlib.import_module("campaign")
     log, tried = tmp_path / "log.jsonl", []
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import os
 import random
+import subprocess
+import sys
 import tracemalloc
 import zlib
 
 import numpy as np
 import pytest
 import safetensors
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import save_file
 
 import bcfw
+from bcfw.commands import main
 from bcfw.errors import InputError
 from bcfw.model_file import (
     LAYOUT,
@@ -253,6 +257,14 @@ GOOD = {"layout": LAYOUT, "kind": "result", "header": "{}"}
 WRONG_HEADERS = {
     "newer": ({**GOOD, "layout": LAYOUT + 1}, "newer bcfw .layout 2.; update"),
     "another layout": ({**GOOD, "layout": 99, "checksums": "as they will be"}, "newer bcfw .layout 99.; update"),
+    "layout zero": ({**GOOD, "layout": 0}, "not a readable model file .it has the layout 0"),
+    "layout by truth": ({**GOOD, "layout": True}, "the layout True"),
+    "kind by number": ({**GOOD, "kind": 7}, "and the kind 7"),
+    **{
+        f"versions {wrong}": ({**GOOD, "header": f'{{"versions": {wrong}}}'}, "its header has versions = ")
+        for wrong in ("[]", "null", "3", '"1.0"', '{"bcfw": 1}')
+    },
+    "certificate of lists": ({**GOOD, "header": '{"certificate": {"gap": []}}'}, "its header has certificate = "),
     "no layout": ({"kind": "result", "header": "{}"}, "not a readable model file .'layout'"),
     "layout in words": ({**GOOD, "layout": "one"}, "not a readable model file"),
     "no kind": ({"layout": LAYOUT, "header": "{}"}, "not a readable model file .'kind'"),
@@ -289,6 +301,57 @@ def test_the_same_content_gives_the_same_file(tmp_path):
 
 def test_a_good_header_is_read(tmp_path):
     assert read(forged(tmp_path / "x", GOOD)).kind == "result"
+
+
+@pytest.mark.parametrize("wrong", ["[]", "null", "3", '"1.0"', '{"bcfw": 1}'])
+def test_load_and_info_refuse_the_same_files(tmp_path, wrong):
+    path = forged(tmp_path / "x", {**GOOD, "header": f'{{"versions": {wrong}}}'})
+    with pytest.raises(InputError, match="its header has versions"):
+        bcfw.load(path)
+    done = CliRunner().invoke(main, ["info", str(path)])
+    assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
+    assert "its header has versions" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limit")
+def test_more_than_there_is_memory_for(tmp_path):
+    """A sparse file of 16 GB, as it announces, by a process that may have 20 GB of addresses: one line, no panic."""
+    header = {
+        "__metadata__": {"bcfw": "{}"},
+        "w": {"dtype": "F64", "shape": [2 * 10**9], "data_offsets": [0, 16 * 10**9]},
+    }
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with (tmp_path / "large").open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        file.truncate(8 + len(text) + 16 * 10**9)
+    code = f"""
+import resource
+from bcfw import model_file
+resource.setrlimit(resource.RLIMIT_AS, (20 * 10**9, 20 * 10**9))
+try:
+    model_file.read({str(tmp_path / "large")!r})
+except model_file.InputError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert "large has 16.0 GB, for which there is not enough memory here" in done.stdout
+    assert done.stderr == ""
+
+
+def test_a_panic_is_an_error_of_the_package(tmp_path, monkeypatch):
+    """Rust's panics are no Exceptions; Ctrl-C stays what it is."""
+
+    class Panic(BaseException):
+        """As of pyo3."""
+
+    path = forged(tmp_path / "x", GOOD)
+    for raised, expected in ((Panic, InputError), (KeyboardInterrupt, KeyboardInterrupt)):
+        monkeypatch.setattr(
+            "bcfw.model_file._require_memory", lambda *_, raised=raised: (_ for _ in ()).throw(raised())
+        )
+        with pytest.raises(expected):
+            read(path)
 
 
 def test_complex_numbers_are_not_read(tmp_path):

@@ -50,14 +50,21 @@ def load(path: PathLike, model: Any = None) -> Any:
     >>> svm.predict(X), svm.result_.certified
     (array(['ant', 'bee', 'cow'], dtype='<U3'), True)
     """
-    file = model_file.read(path)
-    require_given(file.header.get("model"), model, str(path))
+    return restored(model_file.read(path), model)
+
+
+def restored(file: ModelFile, model: Any = None) -> Any:
+    """What a file holds; the same as :func:`load` for a file that has been read."""
+    path = file.arrays.source
+    require_given(file.header.get("model"), model, path)
     try:
         return _restored(file, model)
     except SavedError:
         raise
     except Exception as error:  # of a header that was made up, anything may come
-        raise InputError(f"{path} is not a usable model file ({type(error).__name__}: {error}); {REMEDY}") from error
+        raise InputError(
+            f"{path} is not a usable model file ({type(error).__name__}: {error!s:.200}); {REMEDY}"
+        ) from error
 
 
 def _restored(file: ModelFile, model: Any) -> Any:

@@ -7,9 +7,13 @@ read them: :meth:`bcfw.Result.save`, the estimators, :func:`bcfw.load`.
 from __future__ import annotations
 
 import json
+import math
+import os
 import sys
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +22,7 @@ from safetensors.numpy import save
 
 from bcfw.errors import InputError
 from bcfw.files import PathLike, check_writable, checked_path, replacing
-from bcfw.saved_arrays import SavedArrays, SavedError, check_sums, checksums
+from bcfw.saved_arrays import SavedArrays, check_sums, checksums
 
 #: Version of the layout; a reader refuses newer ones.
 LAYOUT = 1
@@ -41,6 +45,9 @@ LONG = 255
 #: Compressed bytes hold at most so many times their number; what compresses better is kept as it is. Without a limit
 #: a small file could ask for any amount of memory.
 MOST_EXPANSION = 100
+
+#: Fields that headers of all kinds of files may have: what their values, by name, must be.
+FIELDS: dict[str, tuple[type, ...]] = {"versions": (str,), "certificate": (str, bool, int, float, type(None))}
 
 #: Bytes in front of compressed ones: how many they hold.
 SIZE_BYTES = 8
@@ -93,29 +100,38 @@ def read(path: PathLike) -> ModelFile:
     try:
         about = json.loads(metadata[MARK])
         layout, kind, text = about["layout"], about["kind"], about["header"]
+        if type(layout) is not int or layout < 1 or not isinstance(kind, str):
+            raise _unreadable(path, f"it has the layout {layout!r:.40} and the kind {kind!r:.40}")
         if layout <= LAYOUT:
             check_sums(_everything(kind, text, arrays), about["checksums"], str(path), REMEDY)
             header = json.loads(text)
-    except SavedError:
+    except InputError:
         raise
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError, MemoryError) as error:
         raise _unreadable(path, error) from error
     if layout > LAYOUT:
         raise InputError(f"{path} was written by a newer bcfw (layout {layout}); update bcfw to read it")
     if not isinstance(header, dict):
         raise _unreadable(path, "its header is no header")
+    for name, kinds in FIELDS.items():
+        values = header.get(name, {})
+        if not isinstance(values, dict) or not all(isinstance(value, kinds) for value in values.values()):
+            raise _unreadable(path, f"its header has {name} = {values!r:.40}")
     return ModelFile(kind, header, SavedArrays(arrays, str(path), REMEDY))
 
 
 def _content(path: PathLike) -> tuple[dict[str, str], dict[str, np.ndarray]]:
     """Metadata and arrays of a safetensors file."""
     try:
-        with safe_open(path, framework="numpy") as file:
+        with safe_open(path, framework="numpy") as file:  # which has as many bytes as it announces, or it is an error
             metadata = file.metadata() or {}
+            _require_memory(path, os.path.getsize(path))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError as error:
         raise InputError(f"there is no file {path}; give the path of a model file") from error
-    except Exception as error:  # of what is no such file safetensors and numpy may raise anything
+    except (InputError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # safetensors and numpy may raise anything; a panic of Rust is no Exception
         raise _unreadable(path, error) from error
     for name, array in arrays.items():
         if array.dtype.kind not in KINDS:
@@ -123,8 +139,21 @@ def _content(path: PathLike) -> tuple[dict[str, str], dict[str, np.ndarray]]:
     return metadata, arrays
 
 
+def _require_memory(path: PathLike, size: int) -> None:
+    """Raise unless there is memory for so many bytes: safetensors panics where there is none."""
+    free = math.inf
+    with suppress(OSError, LookupError, ValueError):  # Linux tells how much is free
+        free = 1024 * int(Path("/proc/meminfo").read_text().partition("MemAvailable:")[2].split()[0])
+    try:
+        np.empty(size, np.uint8)  # within the limits of the process; given back at once
+    except MemoryError:
+        free = 0
+    if size > free:
+        raise InputError(f"{path} has {size / 1e9:.1f} GB, for which there is not enough memory here")
+
+
 def _unreadable(path: PathLike, why: Any) -> InputError:
-    return InputError(f"{path} is not a readable model file ({why}); {REMEDY}")
+    return InputError(f"{path} is not a readable model file ({why!s:.200}); {REMEDY}")
 
 
 def _plain(name: str, array: Any) -> np.ndarray:

@@ -44,7 +44,7 @@ class SavedArrays:
     def __getitem__(self, name: str) -> np.ndarray:
         """A copy of one array, whatever it holds."""
         if name not in self.snapshot:
-            raise SavedError(f"{self.source}: the saved state is incomplete: it has no {name}; {self.remedy}")
+            raise SavedError(f"{self.source}: the saved state is incomplete: it has no {name!s:.100}; {self.remedy}")
         return np.array(self.snapshot[name])
 
     def has(self, prefix: str) -> bool:
@@ -73,7 +73,7 @@ class SavedArrays:
 
     def damaged(self, name: str, why: str) -> SavedError:
         """The error for an array that cannot be right."""
-        return SavedError(f"{self.source}: the saved state is damaged: {name} {why}; {self.remedy}")
+        return SavedError(f"{self.source}: the saved state is damaged: {name!s:.100} {why:.300}; {self.remedy}")
 
 
 def checksums(arrays: Mapping[str, Any]) -> np.ndarray:

@@ -247,7 +247,7 @@ def test_wrong_files_are_named(files, tmp_path):
     train.write_text("a b O\nb c O\n")
     assert "training needs at least 2 labels" in run("train", train, "--model", model, code=2).stderr
     bcfw.ChainSVM().fit([[["a"], ["b"]]], [["x", "y"]]).save(model)
-    assert "bcfw.load" in run("predict", model, test, code=2).stderr
+    assert "line 1: no tab, but blanks" in run("predict", model, test, code=2).stderr
     assert "ChainSVM" in run("info", model).output
 
 
@@ -310,6 +310,15 @@ def test_a_hundred_damaged_models_give_one_line(files):
         done = run("predict", model, test, code=2)
         assert done.stderr.startswith("bcfw: ")
         assert str(model) in done.stderr
+
+
+def test_predictions_have_a_line_for_every_line_of_the_input(files):
+    train, _, model = files("conll")
+    run("train", train, "--model", model, "-q")
+    given = "\n-DOCSTART- -X-\n\nthe DT\n-DOCSTART- -X-\ncat NN\n\n\n\nthe DT\n"
+    answer = "\n-DOCSTART- -X- O\n\nthe DT B-NP\n-DOCSTART- -X- O\ncat NN B-NP\n\n\n\nthe DT B-NP\n"
+    assert run("predict", model, input=given).output == answer
+    assert run("predict", model, input=given + "\n\n").output == answer + "\n\n"
 
 
 def bcfw_process(*words, **options):

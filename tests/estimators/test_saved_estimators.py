@@ -345,7 +345,7 @@ MADE_UP = {
     "a solver's option": ("words", ["solver", "options", "x"], 1, "not a usable model file"),
     "a status": ("words", ["certificate", "status"], 1, "status = 1, which is no str"),
     "a gap": ("words", ["certificate", "gap"], "0", "gap = '0', which is no float"),
-    "no certificate": ("words", ["certificate"], None, "not a usable model file"),
+    "no certificate": ("words", ["certificate"], None, "its header has certificate = None"),
     "history": ("words", ["history", "gap"], {"$array": "w"}, "columns of different lengths|it has no w"),
     "a history of texts": ("words", ["history"], "gap", "not a usable model file"),
     "a last point": ("words", ["last"], {}, "last.w|it has no"),

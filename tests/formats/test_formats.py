@@ -37,12 +37,13 @@ def test_names_and_settings():
 def test_columns():
     conll = Columns()
     first, second = read(conll, "He PRP B-NP\nran\tVBD B-VP\n\n \t \nWhy  WRB \tO ", labelled=True)
-    assert first == Example(1, ["He PRP B-NP", "ran\tVBD B-VP"], ["B-NP", "B-VP"], [("He", "PRP"), ("ran", "VBD")])
-    assert second == Example(5, ["Why  WRB \tO "], ["O"], [("Why", "WRB")])
+    lines = ["He PRP B-NP", "ran\tVBD B-VP", ""]
+    assert first == Example(1, lines, ["B-NP", "B-VP"], [("He", "PRP"), ("ran", "VBD")], [0, 1])
+    assert second == Example(5, [" \t ", "Why  WRB \tO "], ["O"], [("Why", "WRB")], [1])
     assert conll.settings == {"columns": 3}
     assert conll.sequences
     assert conll.text(first, ["O", "I-NP"]) == "He PRP B-NP O\nran\tVBD B-VP\tI-NP\n\n"
-    assert conll.text(second, ["X"]) == "Why  WRB \tO\tX\n\n"
+    assert conll.text(second, ["X"]) == " \t \nWhy  WRB \tO\tX\n"
 
 
 def test_columns_without_labels():
@@ -50,7 +51,7 @@ def test_columns_without_labels():
     (example,) = read(conll, "He PRP\nran VBD")
     assert example.labels is None
     assert example.x == [("He", "PRP"), ("ran", "VBD")]
-    assert conll.text(example, ["B-NP", "B-VP"]) == "He PRP B-NP\nran VBD B-VP\n\n"
+    assert conll.text(example, ["B-NP", "B-VP"]) == "He PRP B-NP\nran VBD B-VP\n"
     with pytest.raises(InputError, match="file, line 1: no label"):
         read(conll, "He PRP", labelled=True)
 
@@ -66,8 +67,8 @@ def test_document_lines_are_no_tokens_but_come_out_again():
     first, second = read(conll, text)
     assert [example.x for example in (first, second)] == [[("a", "A"), ("b", "B")], [("c", "C")]]
     assert (first.line, second.line) == (3, 6)
-    assert conll.text(first, ["P", "Q"]) == "-DOCSTART- -X- O O\n\na A B P\nb B C Q\n\n"
-    assert conll.text(second, ["R"]) == "-DOCSTART-\t-X-\tO\tO\n\nc C D R\n\n"
+    assert conll.text(first, ["P", "Q"]) == "-DOCSTART- -X- O O\n\na A B P\nb B C Q\n-DOCSTART-\t-X-\tO\tO\n"
+    assert conll.text(second, ["R"]) == "c C D R\n"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_crfsuite_without_labels():
     crfsuite = Crfsuite()
     (example,) = read(crfsuite, "\ta\tb\n\tc")
     assert (example.labels, example.x) == (None, [["a", "b"], ["c"]])
-    assert crfsuite.text(example, ["X", "Y"]) == "X\ta\tb\nY\tc\n\n"
+    assert crfsuite.text(example, ["X", "Y"]) == "X\ta\tb\nY\tc\n"
     with pytest.raises(InputError, match="file, line 1: no label"):
         read(crfsuite, "\ta\tb\n\tc", labelled=True)
     with pytest.raises(InputError, match="file, line 2: no label"):
@@ -156,13 +157,13 @@ def test_libsvm():
     libsvm = Libsvm()
     lines = ["# made by hand", "+1 1:0.5 7:-2e1 # first", "", " -1 ", "1,3 2147483647:.5"]
     first, second, third = read(libsvm, "\n".join(lines), labelled=True)
-    assert first == Example(2, lines[:2], ["+1"], [([1, 7], [0.5, -20.0])])
+    assert first == Example(2, lines[:2], ["+1"], [([1, 7], [0.5, -20.0])], [1])
     assert (second.labels, second.x) == (["-1"], [([], [])])
     assert (third.labels, third.x) == (["1,3"], [([2**31 - 1], [0.5])])
     assert libsvm.settings == {"qid": False}
     assert not libsvm.sequences
     assert libsvm.text(first, ["-1"]) == "# made by hand\n-1 1:0.5 7:-2e1 # first\n"
-    assert libsvm.text(second, ["+1"]) == "+1 \n"
+    assert libsvm.text(second, ["+1"]) == "\n+1 \n"
 
 
 def test_libsvm_sequences():
@@ -223,7 +224,7 @@ def test_tables_with_a_header(delimiter):
     table = Table()
     rows = [row.replace(",", delimiter) for row in ("width,Class,colour", "3,yes,red", '-1e1,no,"a""b"')]
     first, second = read(table, "\n".join(rows), labelled=True)
-    assert first == Example(2, rows[:2], ["yes"], [[3.0, "colour=red"]])
+    assert first == Example(2, rows[:2], ["yes"], [[3.0, "colour=red"]], [1])
     assert (second.labels, second.x) == (["no"], [[-10.0, 'colour=a"b']])
     assert table.settings["columns"] == ["width", "Class", "colour"]
     assert not table.sequences
@@ -385,6 +386,33 @@ def test_text_to_examples_to_text(name, seed):
         assert written == text
         again_read = list(FORMATS[name]().examples(written.split("\n")[:-1], "file"))
         assert again_read == examples
-    assert [example.lines[-len(example.x) :] for example in examples] == [
+    assert [[example.lines[place] for place in example.places] for example in examples] == [
         text.split("\n")[example.line - 1 : example.line - 1 + len(example.x)] for example in examples
     ]
+
+
+#: Files whose lines between positions are many, and what each line becomes where every position is labelled "X".
+LINES_KEPT = {
+    "conll": (
+        ["", "a b N", "", "", "\t", "b c N", "-DOCSTART- -X- O", "c d N", "", "-DOCSTART- -X- O", ""],
+        ["", "a b N X", "", "", "\t", "b c N X", "-DOCSTART- -X- O O", "c d N X", "", "-DOCSTART- -X- O O", ""],
+    ),
+    "crfsuite": (["", "", "A\tb", "", "", "A\tc", "", ""], ["", "", "X\tb", "", "", "X\tc", "", ""]),
+    "libsvm": (
+        ["# a", "1 qid:1 1:1", "# b", "2 qid:1 2:1", "", "", "1 qid:2", "", "# c"],
+        ["# a", "X qid:1 1:1", "# b", "X qid:1 2:1", "", "", "X qid:2", "", "# c"],
+    ),
+    "csv": (["", "n,label", "", "1,a", "2,b", "", ""], ["", "n,label,predicted", "", "1,a,X", "2,b,X", "", ""]),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_pieces_have_every_line_of_a_file_once(name):
+    lines, expected = LINES_KEPT[name]
+    format = FORMATS[name]()
+    pieces = list(format.pieces(lines, "file"))
+    assert [line for piece in pieces for line in piece.lines] == lines
+    assert "".join(format.text(piece, ["X"] * len(piece.x)) for piece in pieces).split("\n") == [*expected, ""]
+    assert [piece for piece in pieces if piece.x] == list(FORMATS[name]().examples(lines, "file"))
+    assert pieces[-1].labels is None
+    assert pieces[-1].x == []

@@ -8,25 +8,27 @@ from typing import Any
 import click
 
 from bcfw.commands.failures import told
+from bcfw.commands.models import open_tagger
+from bcfw.commands.options import format_options
 from bcfw.commands.predict import AT_ONCE
 
 
 @click.command()
 @click.argument("model")
 @click.argument("data", default="-")
-def evaluate(model: str, data: str) -> None:
+@format_options
+def evaluate(model: str, data: str, **given: str | None) -> None:
     """Compare the predictions of MODEL with the labels of DATA (standard input by default).
 
     Prints the accuracy and precision, recall and F1 of every label, all in percent. Labels of spans (B-..., I-..., O)
     also get those of every type of span and, on a line of its own, the F1 of all spans. Labels that training has not
-    seen count as wrong.
+    seen count as wrong. For a MODEL that Python has saved, options say what DATA looks like, as of bcfw predict.
     """
     from bcfw.metrics import flat_accuracy, label_report, sequence_accuracy, span_report
     from bcfw.text.source import as_spans
-    from bcfw.text.tagger import Tagger
 
     with told():
-        tagger = Tagger.load(model)
+        tagger = open_tagger(model, data, given)
         truth, predicted = compared(tagger, data)
         positions = sum(map(len, truth))
         click.echo(f"examples {len(truth)}, positions {positions}")
@@ -46,7 +48,7 @@ def compared(tagger: Any, data: str) -> tuple[list[list[str]], list[list[str]]]:
     predicted: list[list[str]] = []
     examples = tagger.source.examples(data, labelled=True)
     while batch := list(itertools.islice(examples, AT_ONCE)):
-        truth += [example.labels for example in batch]
+        truth += map(tagger.truth, batch)
         predicted += tagger.tag_examples(batch)
     return truth, predicted
 

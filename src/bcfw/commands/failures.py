@@ -35,7 +35,8 @@ def told() -> Iterator[None]:
     except (BrokenPipeError, click.ClickException):
         raise
     except (BcfwError, OSError) as error:
-        raise BadInput(str(error).replace("fewer features", FEWER_FEATURES)) from error
+        message = " ".join(str(error).split("\n"))
+        raise BadInput(message.replace("fewer features", FEWER_FEATURES)) from error
     except MemoryError as error:
         raise BadInput(f"not enough memory; use less data, fewer labels, or {FEWER_FEATURES}") from error
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -21,11 +22,9 @@ def info(model: str, top: int) -> None:
     with told():
         found = model_file.read(model)
         versions = ", ".join(f"{name} {version}" for name, version in found.header.get("versions", {}).items())
-        click.echo(f"{model}: {found.kind} (written by {versions})")
-        if found.kind == KIND:
-            click.echo("\n".join(about(Tagger.from_file(found), top)))
-        else:
-            click.echo("\n".join(about_header(found.header)))
+        lines = about(Tagger.from_file(found), top) if found.kind == KIND else about_saved(found, top)
+        text = "\n".join([f"{model}: {found.kind} (written by {versions})", *lines])
+        click.echo(text.encode("utf-8", "backslashreplace"))  # halves of characters cannot be shown
 
 
 def about(tagger: Any, top: int) -> list[str]:
@@ -55,17 +54,85 @@ def certificate_lines(certificate: dict[str, Any]) -> list[str]:
 def top_lines(tagger: Any, top: int) -> list[str]:
     """The attributes with the largest weights."""
     K, F = len(tagger.labels), len(tagger.vocabulary)
-    unary = np.flatnonzero(tagger.places < F * K)
-    order = unary[np.argsort(-np.abs(tagger.values[unary]), kind="stable")][:top]
-    attributes, labels = np.divmod(tagger.places[order], K)
-    names = tagger.vocabulary.names_of(attributes.tolist())
-    rows = zip(tagger.values[order], labels, names, strict=True)
-    return [f"  {value:+8.4f}  {tagger.labels[label]}  {name}" for value, label, name in rows]
+    unary = tagger.places < F * K
+    return largest_lines(tagger.places[unary], tagger.values[unary], tagger.labels, tagger.vocabulary.names_of, top)
 
 
-def about_header(header: dict[str, Any]) -> list[str]:
-    """Lines about any other model."""
-    return [f"{key}: {shown(value)}" for key, value in header.items() if key != "versions"]
+def largest_lines(
+    places: np.ndarray, values: np.ndarray, labels: list[Any], names_of: Callable[[list[int]], list[str]], top: int
+) -> list[str]:
+    """The largest of the weights U (F, K) that are not zero, given by their places row after row."""
+    order = np.argsort(-np.abs(values), kind="stable")[:top]
+    features, codes = np.divmod(places[order], len(labels))
+    rows = zip(values[order], codes, names_of(features.tolist()), strict=True)
+    return [f"  {value:+8.4f}  {labels[code]}  {name}" for value, code, name in rows]
+
+
+def about_saved(found: Any, top: int) -> list[str]:
+    """Lines about an estimator or a result that Python has saved."""
+    from bcfw.loading import restored
+
+    model = found.header.get("model")
+    if isinstance(model, dict) and "class" in model:
+        return about_own(found.header, model)
+    saved = restored(found)
+    result, lines = (saved, []) if found.kind == "result" else (saved.result_, about_estimator(found.header, saved))
+    options = ", ".join(f"{name} {shown(value)}" for name, value in model["options"].items() if value is not None)
+    lines.append(f"model: {model['model']}{f' ({options})' if options else ''}")
+    proof = certificate_lines({**found.header["certificate"], "solver": result.solver})
+    return [*lines, *weight_lines(saved, result, top, proof)]
+
+
+def about_own(header: dict[str, Any], model: dict[str, Any]) -> list[str]:
+    """Lines about a file whose model is a user's own: what can be said without the model."""
+    return [
+        f"model: {shown(model['class'])}, of your own: give it to bcfw.load(path, model=...) to use the file",
+        f"{shown(named(model, 'sizes', 'dim'))} weights",
+        *certificate_lines({**header.get("certificate", {}), "solver": shown(named(header, "solver", "solver"))}),
+    ]
+
+
+def named(header: Any, *names: str) -> Any:
+    """A value inside a header that nobody has checked; None where there is none."""
+    for name in names:
+        header = header.get(name) if isinstance(header, dict) else None
+    return header
+
+
+def about_estimator(header: dict[str, Any], saved: Any) -> list[str]:
+    """Lines about the options and the labels of an estimator."""
+    lines = [shown(" ".join(repr(saved).split()))]
+    if header.get("left_out"):
+        lines.append(f"left out of the file: {shown(header['left_out'])}")
+    if "classes_" in vars(saved):
+        labels = saved.classes_.tolist()
+        lines.append(f"{len(labels)} labels: {shown(' '.join(map(str, labels)))}")
+    if vars(saved).get("_scheme") is not None:
+        lines.append(f"labels of spans learned as {saved._scheme}, answered as {' '.join(saved._returned.tolist())}")
+    return lines
+
+
+def weight_lines(saved: Any, result: Any, top: int, proof: list[str]) -> list[str]:
+    """How many weights there are, the certificate, and the largest weights of features for labels."""
+    if result.w is None:
+        return [f"{result.n_support} support vectors", *proof]
+    vectorizer = vars(saved).get("vectorizer_")
+    names, F = vars(saved).get("feature_names_in_"), getattr(saved, "n_features_in_", None)
+    kind = "" if F is None else f"{F} {'features' if vectorizer is None else 'attributes'}, "
+    lines = [f"{kind}{len(result.w)} weights, {np.count_nonzero(result.w)} of them not zero", *proof]
+    coef = getattr(saved, "coef_", None)
+    labels = saved.classes_.tolist() if "classes_" in vars(saved) else []
+    if coef is None or coef.ndim != 2 or len(coef) != len(labels):
+        return lines
+
+    def names_of(features: list[int]) -> list[str]:
+        if vectorizer is not None:
+            return vectorizer.vocabulary_.names_of(features)  # type: ignore[no-any-return]
+        return [f"feature {j}" if names is None else str(names[j]) for j in features]
+
+    flat = coef.T.ravel()
+    places = np.flatnonzero(flat)
+    return lines + largest_lines(places, flat[places], labels, names_of, top)
 
 
 def shown(value: Any) -> str:

@@ -29,8 +29,7 @@ def together(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return decorate
 
 
-data_options = together(
-    click.argument("data"),
+format_options = together(
     click.option(
         "--format",
         "-f",
@@ -40,9 +39,14 @@ data_options = together(
     ),
     click.option("--attributes", "-a", type=click.Choice(list(ATTRIBUTE_SETS)), help="Attributes of words in columns."),
     click.option("--template", metavar="FILE", help="Attributes of words in columns by a template file of CRF++."),
-    click.option("--fast", is_flag=True, help="Fewer attributes, for chunking: faster, a little less accurate."),
     click.option("--label", metavar="COLUMN", help="Of a csv file: name or number (from 0) of the label's column."),
     click.option("--sequence", metavar="COLUMN", help="Of a csv file: the column that tells sequences apart."),
+)
+
+data_options = together(
+    click.argument("data"),
+    format_options,
+    click.option("--fast", is_flag=True, help="Fewer attributes, for chunking: faster, a little less accurate."),
 )
 
 training_options = together(

@@ -43,6 +43,11 @@ class KernelSVM(LabelSVM):
 
     def _find_kernel_solver(self, bias: float) -> KernelBCFW | None:
         """The solver by kernel values; None where features are explicit."""
+        if not (self.kernel is None or isinstance(self.kernel, str) or callable(self.kernel)):
+            raise OptionError(
+                f"{self._name}: kernel must be a name, a function of two inputs or None, got a "
+                f"{type(self.kernel).__name__}; for values of a kernel give kernel='precomputed' and the values as X"
+            )
         named = self.kernel if isinstance(self.kernel, str) else None
         explicit = self.kernel is None or named == "linear"
         if named == "joint" or (isinstance(self.solver, KernelBCFW) and self.solver.kernel == "joint"):

@@ -36,7 +36,6 @@ class Columns(Format):
     ([('He', 'PRP'), ('ran', 'VBD')], ['B-NP', 'B-VP'], {'columns': 3})
     >>> print(conll.text(second, ["B-ADVP"]), end="")
     Why WRB O B-ADVP
-    <BLANKLINE>
     """
 
     name = "conll"
@@ -80,7 +79,7 @@ class Columns(Format):
         return line.rstrip(" \t") + ("\t" if "\t" in line else " ") + label
 
     def _passed_on(self, line: str) -> str:
-        return self._answered(line, "O") + "\n"
+        return self._answered(line, "O")
 
     def _looks(self) -> str:
         return "a line is a word, further columns if there are any, and the label"

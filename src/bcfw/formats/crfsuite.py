@@ -27,7 +27,7 @@ class Crfsuite(Format):
     >>> example.x
     [[('w=the', 1.0), ('length', 3.0)], ['w=12:30']]
     >>> crfsuite.text(example, ["O", "B-NP"])
-    'O\tw=the\tlength:3\nB-NP\tw=12\\:30\n\n'
+    'O\tw=the\tlength:3\nB-NP\tw=12\\:30\n'
     """
 
     name = "crfsuite"
@@ -86,8 +86,8 @@ def _pair(attribute: str) -> tuple[str, float]:
         if piece.group(2):
             weight = attribute[piece.end() :]
             if not text:
-                raise InputError(f"the attribute {attribute!r} has no text before its weight")
-            what = f"the weight of {attribute!r} (write \\: for a colon that belongs to the text)"
+                raise InputError(f"the attribute {attribute!r:.60} has no text before its weight")
+            what = f"the weight of {attribute!r:.60} (write \\: for a colon that belongs to the text)"
             return text, finite(weight, what)
         text += piece.group(1) or piece.group(3)
     return text, 1.0

@@ -19,18 +19,21 @@ class Example(NamedTuple):
     line : int
         Number of the line of its first position, from 1.
     lines : list of str
-        Its lines as in the file, without line ends: one per position. Before them come the lines since the example
-        before that belong to no position: the header of a table, comments, "-DOCSTART-".
+        All lines of the file since the example before, without line ends: those of the positions, the lines before and
+        between them (the header of a table, comments, "-DOCSTART-", empty lines), and the empty line that ends it.
     labels : list of str, or None
         One per position; None where the file has no labels.
     x : list
         What the positions have, one entry each; of which kind, the format says.
+    places : list of int
+        Which of ``lines`` is the line of each position.
     """
 
     line: int
     lines: list[str]
     labels: list[str] | None
     x: list[Any]
+    places: list[int]
 
 
 class Position(NamedTuple):
@@ -70,7 +73,7 @@ class Format(ABC):
     name: ClassVar[str]
     #: All settings, with their values before the first file.
     defaults: ClassVar[dict[str, Any]] = {}
-    #: Whether an empty line follows each example.
+    #: Whether examples end at empty lines.
     empty_line_ends: ClassVar[bool] = False
 
     def __init__(self, **settings: Any) -> None:
@@ -104,33 +107,42 @@ class Format(ABC):
         InputError
             At a line that is not of this format; the message has its number.
         """
+        return (piece for piece in self.pieces(lines, source, labelled) if piece.x)
+
+    def pieces(self, lines: Iterable[str], source: str, labelled: bool | None = None) -> Iterator[Example]:
+        """The examples, as :meth:`examples` gives them, and at last the lines after the last one.
+
+        Those come as an example without positions. So the pieces have every line of the file once, in order, and
+        :meth:`text` of all pieces has as many lines as the file.
+        """
         read = self._reader()
         example: Example | None = None
         key: Any = None
-        before: list[str] = []
+        kept: list[str] = []  # the lines since the example before
         number = found = 0
         for number, line in enumerate(lines, start=1):
             if not line or line.isspace():
+                kept.append(line)
                 if example is not None:
                     yield example
-                    example = None
+                    example, kept = None, []
                 continue
             try:
                 position = read(line)
             except InputError as error:
                 raise InputError(f"{source}, line {number}: {error}") from error
             if position is None:
-                before.append(line)
+                kept.append(line)
                 continue
             if example is not None and position.key != key:
                 yield example
-                example = None
+                example, kept = None, []
             if example is None:
                 key = position.key
-                example = Example(number, before, None if position.label is None else [], [])
-                before = []
+                example = Example(number, kept, None if position.label is None else [], [], [])
                 found += 1
-            example.lines.append(line)
+            example.places.append(len(kept))
+            kept.append(line)
             example.x.append(position.x)
             if example.labels is not None and position.label is not None:
                 example.labels.append(position.label)
@@ -138,11 +150,11 @@ class Format(ABC):
                 raise InputError(f"{source}, line {number}: {_about_label(position)}")
             if key is ALONE:
                 yield example
-                example = None
-        if example is not None:
-            yield example
+                example, kept = None, []
         if not found:
             raise InputError(f"{source}, line {number + 1}: the end, and no examples before it; {self._looks()}")
+        if kept:
+            yield example or Example(number, kept, None, [], [])
 
     def ready(self, lines: Lines) -> bool:
         """Whether the next example is already in memory, as far as one can know without reading it.
@@ -152,7 +164,7 @@ class Format(ABC):
         return lines.paragraph_waiting if self.empty_line_ends else lines.waiting
 
     def text(self, example: Example, predicted: list[str]) -> str:
-        """The example with predicted labels, in the format that it was read from, with line ends.
+        """All lines of an example with predicted labels, in the format that it was read from, with line ends.
 
         Parameters
         ----------
@@ -162,11 +174,14 @@ class Format(ABC):
         """
         if len(predicted) != len(example.x):
             raise InputError(f"{len(predicted)} predictions for the {len(example.x)} positions of line {example.line}")
-        n_before = len(example.lines) - len(predicted)
-        lines = [self._passed_on(line) for line in example.lines[:n_before]]
-        lines += map(self._answered, example.lines[n_before:], predicted)
-        lines += [""] * self.empty_line_ends
-        return "\n".join(lines) + "\n"
+        answers = dict(zip(example.places, predicted, strict=True))
+        lines = list(example.lines)
+        for place, line in enumerate(lines):
+            if place in answers:
+                lines[place] = self._answered(line, answers[place])
+            elif line.strip():
+                lines[place] = self._passed_on(line)
+        return "".join(f"{line}\n" for line in lines)
 
     @abstractmethod
     def _reader(self) -> Callable[[str], Position | None]:
@@ -184,7 +199,7 @@ class Format(ABC):
         """One sentence for the message of an empty file: what a line looks like."""
 
     def _passed_on(self, line: str) -> str:
-        """A line that belongs to no position, as it stands among predictions."""
+        """A line that belongs to no position and is not empty, as it stands among predictions."""
         return line
 
 
@@ -195,7 +210,7 @@ def finite(text: str, what: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or "_" in text:
-        raise InputError(f"{what} is {text!r}, which is no finite number")
+        raise InputError(f"{what} is {text!r:.60}, which is no finite number")
     return value
 
 

@@ -56,7 +56,7 @@ class Libsvm(Format):
         if ":" not in tokens[0]:
             label = tokens.pop(0)
             for number in label.split(","):
-                finite(number, f"a part of the label {label!r}" if label != number else "the label")
+                finite(number, f"a part of the label {label!r:.60}" if label != number else "the label")
         key = ALONE
         if tokens and tokens[0].startswith("qid:"):
             key = _whole(tokens.pop(0)[4:], "the qid")
@@ -101,11 +101,11 @@ def _fault(tokens: list[str]) -> InputError:
         for token in tokens:
             index, colon, value = token.partition(":")
             if not colon:
-                raise InputError(f"{token!r} is no feature; write index:value")
-            indices.append(_whole(index, f"the index of {token!r}"))
+                raise InputError(f"{token!r:.60} is no feature; write index:value")
+            indices.append(_whole(index, f"the index of {token!r:.60}"))
             if not 1 <= indices[-1] <= LARGEST:
-                raise InputError(f"the index of {token!r} is not one of 1, 2, ..., {LARGEST}")
-            finite(value, f"the value of {token!r}")
+                raise InputError(f"the index of {token!r:.60} is not one of 1, 2, ..., {LARGEST}")
+            finite(value, f"the value of {token!r:.60}")
         for one, other in pairwise(indices):
             if one >= other:
                 raise InputError(f"index {other} comes after {one}; indices increase, and come once")
@@ -120,4 +120,4 @@ def _whole(text: str, what: str) -> int:
             return int(text)
     except ValueError:
         pass
-    raise InputError(f"{what} is {text!r}, which is no whole number")
+    raise InputError(f"{what} is {text!r:.60}, which is no whole number")

@@ -185,13 +185,13 @@ class Table(Format):
 
 def _value(cell: str, name: str, text: bool) -> float | str:
     if not cell:
-        raise InputError(f"nothing in column {name!r}; fill it in")
-    return f"{name}={cell}" if text else finite(cell, f"column {name!r} holds numbers, and")
+        raise InputError(f"nothing in column {name!r:.60}; fill it in")
+    return f"{name}={cell}" if text else finite(cell, f"column {name!r:.60} holds numbers, and")
 
 
 def _is_number(cell: str) -> bool:
     if DECIMAL_COMMA.fullmatch(cell):
-        raise InputError(f"the cell {cell!r} has a decimal comma; write numbers with a point")
+        raise InputError(f"the cell {cell!r:.60} has a decimal comma; write numbers with a point")
     try:
         float(cell)
     except ValueError:
@@ -203,7 +203,7 @@ def _place(column: str | int, names: list[str], what: str) -> int:
     """Position, from 0, of a column given by name or position."""
     if isinstance(column, str):
         if column not in names:
-            raise OptionError(f"{what}: there is no column {column!r}; {nearest(column, names)}")
+            raise OptionError(f"{what}: there is no column {column!r:.60}; {nearest(column, names)}")
         return names.index(column)
     if not -len(names) <= column < len(names):
         raise OptionError(f"{what}: there is no column {column}; there are {len(names)}, numbered from 0")

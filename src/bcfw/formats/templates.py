@@ -106,13 +106,13 @@ class Templates:
             for row, column, literal in zip(rest[::3], rest[1::3], rest[2::3], strict=True)
         ]
         if line[0] not in "UB":
-            raise InputError(f"{line!r} begins neither with U nor with B nor with #")
+            raise InputError(f"{line!r:.60} begins neither with U nor with B nor with #")
         if "%" in CELL.sub("", line):
-            raise InputError(f"{line!r} has a cell that is not of the form %x[row,column]")
+            raise InputError(f"{line!r:.60} has a cell that is not of the form %x[row,column]")
         if line[0] == "B":
             if cells:
-                raise InputError(f"{line!r}: transitions do not depend on the sentence; write B, and U for the cells")
+                raise InputError(f"{line!r:.60}: transitions do not depend on the sentence; write B, U for the cells")
             return
         if (first, cells) in self._templates:
-            raise InputError(f"{line!r} stands there twice; give each template once")
+            raise InputError(f"{line!r:.60} stands there twice; give each template once")
         self._templates.append((first, cells))

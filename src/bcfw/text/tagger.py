@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -37,6 +38,9 @@ KIND = "tagger"
 #: What a tagger's labels are made for: sequences, or single examples.
 MODELS = ("chain", "multiclass")
 
+
+#: Characters that no label in a text file has: controls, and halves of others.
+NO_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 #: As long as a tagger has seen no more positions than these, interpreted code is faster than loading the compiler is.
 FEW_POSITIONS = 200
@@ -164,6 +168,10 @@ class Tagger:
         """The labels of every position of examples of a text file."""
         return self.tag_encoded(*self._encoded([self.source.attributes_of(example) for example in examples]))
 
+    def truth(self, example: Example) -> list[str]:
+        """The labels of a labelled example."""
+        return example.labels or []
+
     @property
     def dim(self) -> int:
         """How many weights there are."""
@@ -242,7 +250,7 @@ def dimension(model: str, n_features: int, n_labels: int) -> int:
 def checked_labels(header: dict[str, Any], where: str) -> list[str]:
     """The labels of a file, once all that is said about them is possible."""
     labels, encoding, scheme = header.get("labels"), header.get("encoding"), header.get("scheme")
-    texts = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
+    texts = isinstance(labels, list) and all(isinstance(one, str) and not NO_TEXT.search(one) for one in labels)
     possible = header.get("model") in MODELS and texts and len(set(labels)) == len(labels) > 0  # type: ignore[arg-type]
     if encoding is not None or scheme is not None:
         known = isinstance(encoding, str) and isinstance(scheme, str) and encoding in ENCODINGS and scheme in LETTERS
