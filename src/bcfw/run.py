@@ -16,6 +16,9 @@ import numpy as np
 
 from bcfw.errors import ConvergenceWarning, OptionError, warn
 
+#: Relative to the objective, a gap that is no more than rounding: a run that stalls there has the status "rounding".
+ROUNDING = 1e-9
+
 #: Where users find what a quiet run says.
 LOGGER = logging.getLogger("bcfw")
 
@@ -227,6 +230,15 @@ class Run:
             self.status = "max_seconds"
         elif done >= self.limit:
             self.status = f"max_{self.unit}"
+
+    def stall(self, scale: float) -> None:
+        """End the run, unless it has ended, because no step gains anything any more.
+
+        The status is "rounding" where the latest gap is as small as the rounding of an objective of size ``scale``,
+        else "stalled".
+        """
+        if self.status is None:
+            self.status = "rounding" if self.rows[-1]["gap"] <= ROUNDING * scale else "stalled"
 
     def save_if_due(self) -> None:
         """Save if it is time; an optimiser may ask for it wherever its state is whole."""

@@ -18,8 +18,9 @@ from bcfw.errors import OracleError
 #: Relative tolerance when a model's upper bound is checked against a value already found.
 CONTRADICTION = 1e-6
 
-#: Relative tolerance: a negative gap smaller than this is rounding.
-ROUNDING = 1e-14
+#: A negative gap smaller than this, relative to ``1 + |P| + |D|``, is rounding: P and D are sums over numbers of the size
+#: of the losses, and may be far smaller than these.
+ROUNDING = 1e-12
 
 #: Relative tolerance: an upper bound of the primal value that exceeds the value found by less is as good as that.
 CLOSED = 1e-9
@@ -54,11 +55,17 @@ class Certificate(NamedTuple):
         return self.gap_bound <= target
 
     def better_of(self, other: Certificate) -> Certificate:
-        """The smaller primal and the larger dual value of two certificates: of one point, and proved by one of two."""
+        """The smaller primal and the larger dual value of two certificates: of one point, and proved by one of two.
+
+        An estimate of the primal value that is below the dual value is raised to it.
+        """
         best = self if self.primal_bound <= other.primal_bound else other
         dual = max(self.dual, other.dual)
-        gap = _difference(best.primal, dual)
-        return Certificate(best.primal, dual, gap, gap + (best.gap_bound - best.gap))
+        primal, bound = best.primal, best.primal_bound
+        if best.gap_bound > best.gap:
+            primal = max(primal, dual)
+        gap_bound = np.inf if np.isinf(best.gap_bound) else _difference(bound, dual)
+        return Certificate(primal, dual, _difference(primal, dual), gap_bound)
 
     def hinge(self, lam: float, w: np.ndarray) -> HingeSums:
         """The hinge losses at w, whose certificate this is: ``h = P(w) - lam/2 |w|^2``."""
@@ -122,4 +129,4 @@ def certificate(norm: float, hinge: HingeSums, dual: float) -> Certificate:
 def _difference(primal: float, dual: float) -> float:
     """``primal - dual``; zero where rounding alone has made it negative."""
     gap = primal - dual
-    return 0.0 if -ROUNDING * (abs(primal) + abs(dual)) <= gap < 0.0 else gap
+    return 0.0 if -ROUNDING * (1.0 + abs(primal) + abs(dual)) <= gap < 0.0 else gap

@@ -43,6 +43,10 @@ class JointProblem(DualProblem):
         self.tally, self.oracle_calls = problem.tally, problem.oracle_calls
         self._first_hinges = problem._first_hinges
 
+    def solution(self) -> np.ndarray:
+        """Coefficients out of the block averages: those that steps have made zero are exactly zero."""
+        return self.v_from_blocks()
+
     def shown(self, w: np.ndarray) -> None:
         """There are no weights to see."""
 
@@ -67,9 +71,9 @@ class JointProblem(DualProblem):
         """Maximiser over [0, 1] of the dual along a direction of the coefficients."""
         return exact_step(slope, self.lam * float(self.data.vectors.square(direction)), 1.0)
 
-    def weights(self) -> JointWeights:
-        """The current point as a function of new inputs."""
-        beta = self.v_from_blocks()
+    def weights(self, solution: np.ndarray | None = None) -> JointWeights:
+        """Coefficients, by default the current ones, as a function of new inputs."""
+        beta = self.solution() if solution is None else solution
         numbers = np.flatnonzero(beta)
         examples = np.array([self.pairs.example[p] for p in numbers], np.int64)
         support = [self.pairs.pair(p) for p in numbers]

@@ -92,6 +92,9 @@ class KernelProblem(DualProblem):
         """N and K of the coefficients."""
         return self.rows.kernel.size, self.data.n_labels
 
+    def solution(self) -> np.ndarray:
+        return self.beta
+
     def shown(self, w: np.ndarray) -> None:
         """There are no weights to see."""
 
@@ -223,10 +226,11 @@ class KernelProblem(DualProblem):
 
     # --- what is returned
 
-    def weights(self) -> KernelWeights:
-        """The current point as a function of new inputs."""
+    def weights(self, solution: np.ndarray | None = None) -> KernelWeights:
+        """Coefficients, by default the current ones, as a function of new inputs."""
         N, K = self.shape
-        beta = self.beta[: N * K].reshape(N, K)
+        solution = self.solution() if solution is None else solution
+        beta = solution[: N * K].reshape(N, K)
         support = np.flatnonzero(beta.any(axis=1))
         kernel = self.rows.kernel
         owners = np.unique(np.searchsorted(self.data.y_off, support, side="right"))
@@ -236,6 +240,6 @@ class KernelProblem(DualProblem):
             support=support,
             inputs=kernel.support(support),
             coefficients=beta[support],
-            others=self.beta[N * K :].copy(),
+            others=solution[N * K :].copy(),
             n_examples=len(owners),
         )

@@ -201,6 +201,10 @@ class DualProblem:
         self.box[V, self.bounded] = v[self.bounded]
         self.state.w[:] = self.clip(v)
 
+    def solution(self) -> np.ndarray:
+        """What the current state would return: its weights, or coefficients where weights are not formed; no copy."""
+        return self.state.w
+
     def shown(self, w: np.ndarray) -> np.ndarray | None:
         """A copy of weights, as callbacks see them."""
         return w.copy()

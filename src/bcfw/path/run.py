@@ -69,6 +69,17 @@ class PathRun(SolverRun):
             self.rows = []
             self._optimism = 1.0
 
+    def keep_best(self, found: Certificate, weights: np.ndarray) -> Certificate:
+        """As in any run; but weights that reach the target are returned: the next lam begins with their dual point."""
+        if found.reaches(self.gap_target):
+            self.best = found, weights.copy()
+            return found
+        return super().keep_best(found, weights)
+
+    def stall(self, scale: float) -> None:
+        """A path ends where a gap cannot be reached, however small it is."""
+        self.status = self.status or "stalled"
+
     def stale_gap(self, problem: DualProblem) -> float:
         """The sum of the block gaps, each at the last visit of its block."""
         return float(np.maximum(problem.state.gap[problem.blocks], 0.0).sum())

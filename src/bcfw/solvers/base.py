@@ -36,8 +36,10 @@ class Solver(Configurable):
     :class:`bcfw.solvers.pass_runner.PassRunner`, which does the following for it. Otherwise it
 
     - sets ``run.point`` to a function that returns a copy of the weights it would return now;
-    - calls ``run.record_certificate`` at the start, at every certificate and at the returned point,
-      ``run.check_limits`` and ``run.after`` after every pass, and stops when ``run.status`` is set;
+    - gives every certificate with its weights to ``run.keep_best`` and records what that returns by
+      ``run.record_certificate``: at the start, at every certificate and at the end;
+    - calls ``run.check_limits`` and ``run.after`` after every pass, stops when ``run.status`` is set, and returns
+      :func:`best_outcome`;
     - begins with ``problem.point``, the weights that an earlier run returned, if these are not None, and sets it to
       None when it moves on;
     - adds the block steps that it takes to ``problem.tally[STEPS]``, which predefined step sizes read after a warm
@@ -106,6 +108,15 @@ class Solver(Configurable):
         at the returned point.
         """
         raise NotImplementedError
+
+
+def best_outcome(problem: DualProblem, run: SolverRun, passes: float) -> Outcome:
+    """The best weights that the run has certified; the problem remembers them where its state has others."""
+    assert run.best is not None
+    found, w = run.best
+    if not np.array_equal(w, problem.solution()):
+        problem.point = w
+    return Outcome(w.copy(), found, passes)
 
 
 def require_match(solver: Solver, problem: DualProblem) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from bcfw.dual import DualProblem
 from bcfw.dual.batch import find_corners, step_to_corners
 from bcfw.dual.certify import certificate_from_hinges, certify_weights
-from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.base import Outcome, Solver, best_outcome
 from bcfw.solvers.run import SolverRun
 
 
@@ -28,24 +28,23 @@ class BatchFW(Solver):
         passes = run.calls // n
         run.point = lambda: problem.shown(problem.state.w)
         if problem.point is not None:  # where an earlier run ended may be good enough
-            w, certificate = problem.point.copy(), certify_weights(problem, problem.point)
-            run.record_certificate(problem, passes, certificate)
+            found = run.keep_best(certify_weights(problem, problem.point), problem.point)
+            run.record_certificate(problem, passes, found)
             if run.status is not None:
-                return Outcome(w, certificate, passes)
+                return best_outcome(problem, run, passes)
             problem.point = None
         labelings = problem.form.make_labelings(problem.data)
         while True:
             corners = find_corners(problem, labelings)
-            certificate = certificate_from_hinges(problem, corners.hinges)
-            run.record_certificate(problem, passes, certificate)
+            found = run.keep_best(certificate_from_hinges(problem, corners.hinges), problem.solution())
+            run.record_certificate(problem, passes, found)
             run.check_limits(passes)
-            if run.status is not None:
-                return Outcome(problem.state.w.copy(), certificate, passes)
             gap = float(problem.state.gap[problem.blocks].sum())
             gamma = problem.best_step(problem.v, corners.step, gap)
             if 0.5 * gamma * gap <= problem.smallest_gain():  # about what an exact step gains
-                run.status = "stalled"
-                return Outcome(problem.state.w.copy(), certificate, passes)
+                run.stall(run.value_at_zero)
+            if run.status is not None:
+                return best_outcome(problem, run, passes)
             step_to_corners(problem, corners, gamma)
             run.calls += n
             passes = run.calls // n

@@ -36,6 +36,7 @@ def iterate(
         Ends the run where nothing can be gained any more.
     """
     run, outer = runner.run, outer_loop(runner, acceleration)
+    run.accelerated = outer is not None
     for number in itertools.count(1):
         run.check_limits(runner.effort)
         if run.status is not None:

@@ -124,7 +124,7 @@ class KernelBCFW(Solver):
                 outcome = solver.solve(inner, run, rng)
         finally:
             problem.oracle_calls = inner.oracle_calls
-        return outcome._replace(w=None, kernel_weights=inner.weights())
+        return outcome._replace(w=None, kernel_weights=inner.weights(outcome.w))
 
     @property
     def _is_joint(self) -> bool:

@@ -21,7 +21,7 @@ from bcfw.records import (
     Visits,
 )
 from bcfw.selection import SAMPLINGS, Sampling
-from bcfw.solvers.base import Outcome
+from bcfw.solvers.base import Outcome, best_outcome
 from bcfw.solvers.run import SolverRun
 
 #: A pass is cut into compiled calls of about this many seconds, so that limits, Ctrl-C and saves come soon.
@@ -65,8 +65,6 @@ class PassRunner:
         self.timings: list[tuple[int, float]] = []
         self.certificate: Certificate | None = None
         self.last_gap = run.value_at_zero
-        #: Whether the best point so far is returned: points other than the dual one come and go.
-        self.returns_best = False
         #: Visits that must not be separated from each other: calls have a multiple of them.
         self.together = 1
         self._visited = False
@@ -154,7 +152,7 @@ class PassRunner:
                 problem.point = point
                 return
         self.certify()  # at the dual point, which is the best where no step gains anything
-        run.status = run.status or "stalled"
+        run.stall(run.value_at_zero)
 
     def averaged(self, track: int) -> tuple[np.ndarray, float] | None:
         """The weighted average of a track's iterates, as v and ell; None before its first step."""
@@ -184,14 +182,14 @@ class PassRunner:
         return self._weights().copy()
 
     def _weights(self) -> np.ndarray:
-        """The same, not to be kept: later passes change them."""
+        """The weights to return, not to be kept: later passes change them."""
         if self.problem.point is not None:
             return self.problem.point
         average = self.average()
-        return np.asarray(self.problem.state.w if average is None else self.problem.clip(average[0]))
+        return np.asarray(self.problem.solution() if average is None else self.problem.clip(average[0]))
 
     def certify(self) -> Certificate:
-        """Take a certificate at the current point and record it, or the best of weights certified before."""
+        """Take a certificate at the current point, and record the best so far."""
         problem, average = self.problem, self.average()
         self.run.known = None
         if problem.point is not None:
@@ -200,7 +198,7 @@ class PassRunner:
             found = self.run.certify_state(problem) if average is None else certify_dual_point(problem, *average)
         if self.by_gap and (average is not None or problem.point is not None):
             certify_state(problem)  # stale gaps of the iterate itself would mislead the draws for ever
-        self._accept(found, average is None)
+        self._accept(found)
         return found
 
     def begin(self) -> None:
@@ -209,30 +207,21 @@ class PassRunner:
         if known is not None:
             # The block gaps are known, too, unless it is only an estimate, or that of other weights.
             self._visited = self.problem.point is None and np.isfinite(known.gap_bound)
-            self._accept(known, comparable=True)
+            self._accept(known)
         elif not self.run.rows:
             self.certify()
 
-    def _accept(self, found: Certificate, comparable: bool) -> None:
-        """Record a certificate of the current point, or the best so far of those that are ``comparable``."""
-        self.returns_best |= self.problem.point is not None and not len(self.rule.averages)
-        self.certificate = found
-        if comparable:
-            best = self.run.keep_best(found, self._weights())
-            self.certificate = best if self.returns_best else found
+    def _accept(self, found: Certificate) -> None:
+        """Record the best certificate so far, given that of the current point."""
+        self.certificate = self.run.keep_best(found, self._weights())
         self.last_gap = found.gap
         self.run.record_certificate(self.problem, self.done, self.certificate)
 
     def finish(self) -> Outcome:
-        """Certify the returned point unless the latest certificate is already taken there."""
+        """Certify the current point, unless that was done, and return the best one."""
         if self.certificate is None:
             self.certify()
-        assert self.certificate is not None
-        if self.returns_best and self.run.best is not None:
-            w = self.problem.point = self.run.best[1]
-        else:
-            w = self.weights()
-        outcome = Outcome(w, self.certificate, self.done)
+        outcome = best_outcome(self.problem, self.run, self.done)
         if len(self.rule.averages):
             certificate = certify_state(self.problem)  # first: it may rebuild w
             last = Outcome(self.problem.state.w.copy(), certificate, self.done)

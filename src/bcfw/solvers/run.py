@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bcfw.dual import Certificate, DualProblem
+from bcfw.dual.certificates import HingeSums, certificate
 from bcfw.dual.certify import certify_state
 from bcfw.kernels.compiling import compile_seconds
 from bcfw.run import Info, Run
@@ -68,7 +69,9 @@ class SolverRun(Run):
     cached_visits : visits that may have used the cache instead of the oracle
     store_visits : visits to the store alone
     known : certificate of the point that the next solver begins with, if it needs no pass of the oracle
-    best : the smallest primal and the largest dual value certified so far, and the weights of the former
+    best : the smallest primal and the largest dual value certified so far, w = 0 included, and the weights that have
+        this primal value
+    accelerated : whether the certified weights are those of an accelerated outer loop
     """
 
     #: What is counted, and goes on where a run is continued.
@@ -85,6 +88,7 @@ class SolverRun(Run):
         self.store_visits = 0
         self.known: Certificate | None = None
         self.best: tuple[Certificate, np.ndarray] | None = None
+        self.accelerated = False
 
     def effort(self, n_blocks: int) -> float:
         """What ``max_passes`` limits: passes; with a cache, 20 visits count at least as one oracle call.
@@ -113,14 +117,30 @@ class SolverRun(Run):
         return certify_state(problem)
 
     def keep_best(self, found: Certificate, weights: np.ndarray) -> Certificate:
-        """The best so far, given a new certificate and its weights, which are copied if they are the best."""
-        if self.best is None:
-            self.best = found, weights.copy()
-        else:
+        """The best so far, given a new certificate and its weights, which are copied if they are the best.
+
+        The first certificate is compared with w = 0, whose primal value is known. Estimates of a heuristic oracle
+        without an upper bound cannot be compared: a smaller one may only be a worse estimate. The latest then counts as
+        the best, except in an accelerated run, whose weights come and go.
+        """
+        if np.isinf(found.gap_bound) and not self.accelerated:
+            self.best = None
+        if self.best is not None:
             before, w = self.best
             is_better = found.primal_bound < before.primal_bound
             self.best = before.better_of(found), weights.copy() if is_better else w
+        elif self._zero_is_allowed and self.value_at_zero < found.primal:
+            at_zero = certificate(0.0, HingeSums(self.value_at_zero, self.value_at_zero), found.dual)
+            self.best = at_zero, np.zeros_like(weights)
+        else:
+            self.best = found, weights.copy()
         return self.best[0]
+
+    @property
+    def _zero_is_allowed(self) -> bool:
+        """Whether w = 0 is within the bounds, and ``value_at_zero`` is its primal value: the oracle is exact."""
+        lower, upper = self.problem.bounds
+        return "heuristic oracle" not in self.problem.form.needs and bool(np.all(lower <= 0.0) and np.all(upper >= 0.0))
 
     def record_certificate(self, problem: DualProblem, passes: float, certificate: Certificate) -> None:
         """Add a row to the history; the run ends where the gap is proved, or estimated, to be small enough."""
