@@ -161,8 +161,9 @@ class Result:
     def summary(self) -> str:
         """One line on the run."""
         proof = "certified" if self.certified else "not certified"
+        status = "converged to rounding" if self.status == "rounding" else self.status
         return (
-            f"{self.status} after {self.n_passes:g} passes and {duration(self.training_seconds, self.compile_seconds)}"
+            f"{status} after {self.n_passes:g} passes and {duration(self.training_seconds, self.compile_seconds)}"
             f": primal {self.primal:.6g}, dual {self.dual:.6g}, gap {self.gap:.3g} ({proof})"
         )
 
