@@ -75,8 +75,8 @@ class Chain(SumProduct, KernelInputs, KernelModel):
     Parameters
     ----------
     n_labels : int or None
-        The number of labels K; None takes K from the training labels. (K above 10,000 must be given if fewer than 1 % of
-        the labels 0 .. K - 1 occur.)
+        The number of labels K; None takes K from the training labels. (K above 10,000 must be given if fewer than 1 %
+        of the labels 0 .. K - 1 occur.)
     cost : (K, K) array or None
         ``cost[true, predicted] >= 0`` of one position, with a zero diagonal; None is the Hamming loss.
     end_bias : bool
