@@ -139,7 +139,7 @@ def convert_ocr(letters: PathLike, out: PathLike | None = None) -> list[Path]:
 
 
 class _Letter:
-    """One line of ``letter.data``."""
+    """One parsed line of ``letter.data``: one letter, its fold and the link to the next letter."""
 
     __slots__ = ("fold", "id", "label", "next_id", "pixels")
 

@@ -50,7 +50,7 @@ class CompiledModel(Model):
         for inputs of the wrong width and for invalid labels
     dim : number of weights (attribute, or set on the copy that ``bind`` returns)
     checked : whether the routines are run with index checks: once on every example before training, and in each
-        prediction (default True). With False, an index outside its array reads or writes foreign memory
+        prediction (default True). With False, an index outside its array reads or writes arbitrary memory
 
     With ``exact_oracle = False`` (``decode`` is a heuristic) you may also define an upper bound:
 

@@ -22,7 +22,7 @@ from bcfw.models.vectors import Sparse, SparseVectors
 
 Pair = tuple[Any, Any]
 
-#: Relative tolerance of squared norms: a more negative one is no rounding error; the kernel is not semidefinite.
+#: Relative rounding tolerance of squared norms; if one is more negative, the kernel is not positive semidefinite.
 NEGATIVE = 1e-9
 
 
