@@ -1,4 +1,4 @@
-"""Models in model files: built-in ones by name, options and sizes; of a user's only the name of its class."""
+"""Models in model files: built-in models by name, options and sizes, a user's model only by the name of its class."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from bcfw.saved_values import decode, encode
 
 
 def model_header(model: Any, name: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    """A model as JSON; arrays among its options are put into ``arrays``, by names that begin with ``name``.
+    """Return the JSON header of a model; arrays are added to ``arrays`` under names that begin with ``name``.
 
-    For a built-in model these are "model", its name in ``MODELS``, "options", the arguments of its constructor, and
-    "sizes", what else it knows since it was bound to data. Otherwise "class" and "sizes".
+    The header of a built-in model has "model", its name in ``MODELS``; "options", the arguments of its constructor; and
+    "sizes", all attributes that were set when the model was bound to data. The header of any other model has "class"
+    and "sizes".
     """
     names = [word for word, kind in MODELS.items() if kind is type(model)]
     if not names:
@@ -34,7 +35,7 @@ def model_header(model: Any, name: str, arrays: dict[str, Any]) -> dict[str, Any
 
 
 def require_given(header: Any, given: Any, source: str) -> None:
-    """Raise unless a model is given exactly where a file needs one."""
+    """Raise unless the user gives a model if, and only if, the file needs one."""
     name = header.get("class") if isinstance(header, dict) else None
     if name is not None and not (isinstance(name, str) and name.isidentifier()):
         raise InputError(f"{source} has a class {name!r}, which is no name; get the file again")
@@ -48,7 +49,7 @@ def require_given(header: Any, given: Any, source: str) -> None:
 
 
 def saved_options(header: dict[str, Any], given: Any, saved: SavedArrays) -> Any:
-    """The model as it was before it was bound to data; of a user's, the one that is given."""
+    """Return the saved model, not yet bound to data; for a user's class, return the given model."""
     if "class" in header:
         return given
     if header["model"] not in MODELS:
@@ -57,7 +58,7 @@ def saved_options(header: dict[str, Any], given: Any, saved: SavedArrays) -> Any
 
 
 def saved_model(header: dict[str, Any], given: Any, saved: SavedArrays) -> Any:
-    """The bound model: its sizes are computed anew, and must be those of the file."""
+    """Return the bound model. Its sizes are computed again, and must equal the sizes in the file."""
     sizes = decode(header["sizes"], saved)
     model = saved_options(header, given, saved)
     bound = with_sizes(model, sizes)
@@ -69,14 +70,14 @@ def saved_model(header: dict[str, Any], given: Any, saved: SavedArrays) -> Any:
 
 
 def with_sizes(model: Any, sizes: Mapping[str, Any]) -> Any:
-    """A copy of a model, bound to data of the given sizes.
+    """Return a copy of a model, bound to data of the given sizes.
 
-    A user's model that is bound already stays as it is; one that is not learns only how many weights there are.
+    For a user's class, the copy only gets ``dim``, unless the given model is bound already.
     """
     bound = copy.copy(model)
     built_in = isinstance(model, tuple(MODELS.values()))
     if built_in and (model.dim is None or type(model) in MODELS.values()):
-        if getattr(bound, "n_labels", 0) is None:  # the labels of one example would not tell it
+        if getattr(bound, "n_labels", 0) is None:  # the example has too few labels to tell
             bound.n_labels = sizes["n_labels"]
         return hook(bound, "bind")(*bound._example_of_sizes(sizes))
     if bound.dim is None:
