@@ -2,8 +2,8 @@
 
 The parts of a graph with V nodes and E edges describe the difference between a labeling y and the truth t:
 ``z_p = y_p - t_p`` for the nodes and ``z_e = [y_p != y_q] - [t_p != t_q]`` for the edges, in one vector of length
-V + E, nodes first. The truth has z = 0, so that ``theta'z(y)`` is H(y). The scores are ``theta_p``, the score of label 1
-at node p minus the score of label 0, and ``theta_e = -<w_edge, f_e>``. A node without a label is ignored: every
+V + E, nodes first. The truth has z = 0, so that ``theta'z(y)`` is H(y). The scores are ``theta_p``, the score of label
+1 at node p minus the score of label 0, and ``theta_e = -<w_edge, f_e>``. A node without a label is ignored: every
 labeling is -1 there, and packing leaves out its edges.
 
 Features that no node of a block has cost nothing: each block numbers its own features (``columns``), and the vectors

@@ -29,7 +29,7 @@ ROUNDING = 1e-9
 
 
 class BlackBoxData(NamedTuple):
-    """The user's model and examples, unchanged, the vector arithmetic of its features, and the features of the truths."""
+    """The user's model and examples as given, the arithmetic of its feature vectors, and the features of the truths."""
 
     model: Any
     X: Any
@@ -41,8 +41,8 @@ class BlackBoxData(NamedTuple):
 class BlackBoxWork(NamedTuple):
     """Scratch: ``now`` holds ``z`` and ``loss`` of the current labeling, and the current direction.
 
-    The direction is first a list of ``terms``, each a factor with features and a loss. Their sum (``d``, ``d_loss``) and
-    ``sqnorm`` are computed when they are needed.
+    The direction is first a list of ``terms``, each a factor with features and a loss. Their sum (``d``, ``d_loss``)
+    and its ``sqnorm`` are computed when they are needed.
     """
 
     now: SimpleNamespace

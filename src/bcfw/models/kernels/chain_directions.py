@@ -143,7 +143,7 @@ def add_parts(data, i, s, y, work):
 
 
 def add_part(kind, row, label, s, work):
-    """Add s to the direction at one part: ``label`` at position ``row``, or the transition from ``row`` to ``label``."""
+    """Add s to the direction at one part: ``label`` at position ``row``, or the transition ``row`` to ``label``."""
     first = first_entry(kind, work)
     place = row * work.theta.shape[1] + label
     e = work.slot[first + place]
@@ -319,7 +319,7 @@ def apply(data, i, s, work, w):
 
 
 def add_outer(data, start, s, work, out):
-    """Add ``s sum_t x_t d_t'`` to the flat (F, K) matrix ``out``; two neighbouring entries of a position go together."""
+    """Add ``s sum_t x_t d_t'`` to the flat (F, K) matrix ``out``, two neighbouring entries of a position at once."""
     count = work.size[POSITION]
     e = 0
     while e < count:

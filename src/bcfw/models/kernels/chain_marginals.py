@@ -106,7 +106,7 @@ def forward_row(u, t, K, E, work):
 
 
 def expected_by_logarithms(u, T, K, work, out):
-    """Compute marginals in logarithms; ``work.best`` holds the forward sums, ``out`` the backward sums until the end."""
+    """Compute marginals in logarithms: forward sums in ``work.best``, backward sums in ``out`` until the last loop."""
     trans = u[T * K :]
     for k in range(K):
         work.best[0, k] = u[k]

@@ -28,7 +28,7 @@ def decode(data: Any, i: int, w: np.ndarray, loss_weight: float, y: np.ndarray) 
 
 
 def decode_bound(data: Any, i: int, w: np.ndarray) -> float:
-    """Return an upper bound of ``max_y L_i(y) + <w, phi(x_i, y)>`` (written by the user, for a heuristic ``decode``)."""
+    """Return an upper bound of ``max_y L_i(y) + <w, phi(x_i, y)>`` (written by the user if ``decode`` is heuristic)."""
     return np.inf
 
 
@@ -157,7 +157,7 @@ def apply(data, i, s, work, w):
         w[j] += s * work.d[j]
 
 
-#: Routines to join to those of a model in feature space. The model's scratch has the fields of :class:`FeatureWork`; the
+#: To join to the routines of a model in feature space. The model's scratch has the fields of :class:`FeatureWork`; the
 #: model writes ``argmax``, the routines that store labelings, and the two routines that are None here.
 FEATURE_SPACE_KERNELS = {
     "add_features": None,
@@ -183,7 +183,10 @@ FEATURE_SPACE_KERNELS = {
 
 
 def features_pass(data_fields: Any, y: np.ndarray, out: np.ndarray, at: np.ndarray) -> None:
-    """Template: add the features of labeling ``y`` of the only packed example to ``out``; ``at`` stays 0, its number."""
+    """Template: add the features of labeling ``y`` of the only packed example to ``out``.
+
+    ``at``, the number of the example, stays 0.
+    """
     add_features(Data(*data_fields), 0, y, 1.0, out)
 
 
