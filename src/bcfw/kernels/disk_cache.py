@@ -37,7 +37,7 @@ def possible_directories() -> list[Path]:
 
 
 def cache_directories() -> list[Path]:
-    """Return the folders to search for compiled code, in this order; new code is written to the last, if it is writable.
+    """Return the folders to search for compiled code, in this order; the last is written to, if it is writable.
 
     They are the existing candidates up to the first that is writable. A folder that is not writable is searched, too,
     because another user may have filled it.

@@ -26,7 +26,7 @@ from bcfw.kernels.specialise import not_inlined
 
 
 class Quadratic(NamedTuple):
-    """The score of a displacement ``d = s - t - shift`` along one coordinate: ``linear d - square d^2``, square >= 0."""
+    """The score ``linear d - square d^2`` of a displacement ``d = s - t - shift`` along one coordinate; square >= 0."""
 
     linear: float
     square: float

@@ -138,7 +138,7 @@ def load_parts(data, i, count, parts, work):
 
 
 def list_labels(average, i, out, work):
-    """Write the labels of block i with mass to the first entries of ``out``, mark them in ``place``; return how many."""
+    """Write the labels of block i with mass to the beginning of ``out``, mark them in ``place``; return how many."""
     size = average.size[i]
     for j in range(size):
         k = average.part[average.start[i] + j]

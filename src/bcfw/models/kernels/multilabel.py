@@ -270,7 +270,7 @@ def part_loss(data, i, label):
 
 
 def solve_parts(data, i, scale, mu, work):
-    """Solve a block without edges, label by label: ``mu = clip(mu_i + theta_i/A, 0, 1)``, or the best corner if A = 0."""
+    """Solve a block without edges: ``mu = clip(mu_i + theta_i/A, 0, 1)`` per label, or the best corner if A = 0."""
     average = mu[0][data.part_off[i] :]
     start_direction(data, i, work)
     curvature = scale * data.sqnorms[i]
