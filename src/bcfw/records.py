@@ -174,7 +174,7 @@ class Cache(NamedTuple):
     ----------
     labels : the labelings, laid out by the model; slot 0 is the truth
     size : (n,) number of slots in use
-    used : (n, slots) the round in which the oracle last returned the labeling
+    used : (n, slots) the round in which the oracle last returned each labeling
     """
 
     labels: Any

@@ -1,4 +1,4 @@
-"""Time spent in compilation by numba, and messages to users while it goes on: log lines and a notice once a process."""
+"""The time that numba spends in compilation, and messages to the user about it: log lines, and a notice per process."""
 
 from __future__ import annotations
 

@@ -10,9 +10,12 @@ From the leaves to the roots, every node gathers what lies below it,
 
     b_p(a) = theta_p(a) + sum_{links l from p to nodes q below} m_l(a),
 
-with ``m_l(a) = max_c T_l(a, c) + b_q(c)`` for the largest score (max-sum), or ``m_l(a) = log sum_c exp(T_l(a, c) +
-b_q(c))`` for the distribution ``P(y) = exp(s(y)) / Z`` (sum-product). Then labels, or probabilities, go from the roots
-to the leaves:
+with the messages
+
+    max-sum         m_l(a) = max_c T_l(a, c) + b_q(c)                for the largest score,
+    sum-product     m_l(a) = log sum_c exp(T_l(a, c) + b_q(c))       for the distribution P(y) = exp(s(y)) / Z.
+
+Then labels, or probabilities, are computed from the roots to the leaves:
 
     labels          y_q = argmax_c T_l(y_p, c) + b_q(c),
     probabilities   P_l(a, c) = P_p(a) exp(T_l(a, c) + b_q(c) - m_l(a)),    P_q(c) = sum_a P_l(a, c).

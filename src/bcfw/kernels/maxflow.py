@@ -5,8 +5,8 @@ their tail: the arcs ``arc_off[p] .. arc_off[p + 1]`` leave node p, arc a leads 
 ``sister[a]`` is the reverse arc. Source and sink are not nodes: ``excess[p] > 0`` is the capacity of an arc from the
 source to p, and ``excess[p] < 0`` is minus the capacity of an arc from p to the sink.
 
-One tree grows from the source along arcs with residual capacity, the other grows from the sink against such arcs. Where
-the trees meet, the path is augmented. Nodes that lose their path to the root (*orphans*) look for a new parent in their
+One tree grows from the source along arcs with residual capacity, the other grows backwards from the sink. Where the
+trees meet, the path is augmented. Nodes that lose their path to the root (*orphans*) look for a new parent in their
 tree or become free. A node's distance to its root counts as known if its time stamp is new enough, so that most
 searches for the root are short.
 """
@@ -274,7 +274,7 @@ def pop_orphan(flow):
 def adopt(p, arc_off, head, sister, flow):
     """Find a new parent for the orphan p: the neighbour in its tree that is nearest to the root.
 
-    If there is no such neighbour, p becomes free, and its children become orphans.
+    If the tree has no neighbour of p with a path to the root, p becomes free, and its children become orphans.
     """
     side = flow.tree[p]
     best = -1

@@ -241,8 +241,8 @@ def attach_cache(dispatcher: Any, stamp: str, directories: list[Path]) -> None:
 class CompileClock(event.Listener):
     """Measures the time that numba spends in compilation, and calls notices when compilation begins.
 
-    numba compiles one outermost function at a time, in any number of threads; inner functions are compiled within it.
-    Loading compiled code from disk does not count.
+    At any time numba compiles only one outermost function, however many threads there are; it compiles the functions
+    that this function calls as a part of it. Loading compiled code from disk does not count.
 
     Attributes
     ----------

@@ -63,8 +63,8 @@ def scores(data: Any, i: int, w: np.ndarray, loss_weight: float, work: Any) -> N
     """Write ``theta_i = loss_weight l_i + B_i'w`` to the scratch.
 
     ``loss_weight`` is 0 for plain decoding and 1 for loss-augmented decoding. If the model's adapter has
-    ``weighs_loss``, it may be any number > 0: a solver that stores ``s w`` in place of w passes ``loss_weight = s``,
-    which gives ``s theta_i(w)`` and therefore the same argmax.
+    ``weighs_loss``, it may be any number > 0: a solver that stores ``s w`` instead of w passes ``loss_weight = s``. The
+    scores are then ``s theta_i(w)``, whose argmax is the argmax of ``theta_i(w)``.
     """
 
 
@@ -85,7 +85,10 @@ def upper_bound(data: Any, i: int, w: np.ndarray, work: Any) -> float:
 
 
 def truth_value(data: Any, i: int, w: np.ndarray, work: Any) -> float:
-    """Return ``theta_i'z(y_i)``, the value of the truth; passes use only the difference of argmax's value and this."""
+    """Return ``theta_i'z(y_i)``, the value of the truth.
+
+    Passes use only the difference between the value of an output and this value.
+    """
     return 0.0
 
 
@@ -121,11 +124,11 @@ def start_parts(data: Any, i: int, w: np.ndarray, work: Any) -> None:
 
 
 def labeling_scores(data: Any, i: int, w: np.ndarray, work: Any) -> None:
-    """Compute theta_i, loss included, at those parts of the current labeling where theta_i is still unknown."""
+    """Compute theta_i, loss included, at the parts of the current labeling where theta_i is still unknown."""
 
 
 def direction_scores(data: Any, i: int, w: np.ndarray, work: Any) -> None:
-    """Compute theta_i, loss included, at those parts of the current direction where theta_i is still unknown."""
+    """Compute theta_i, loss included, at the parts of the current direction where theta_i is still unknown."""
 
 
 def start_direction(data: Any, i: int, work: Any) -> None:
@@ -148,7 +151,7 @@ def direction_from_average(data: Any, i: int, mu: Any, work: Any) -> None:
     """Make ``d = z(y) - mu_i``, from the block's average to the current labeling, the current direction.
 
     A model may bind a faster routine. Passes call it before every :func:`advance`, except in "block solves" and
-    "marginals", whose directions are made otherwise.
+    "marginals", which make their directions with :func:`solve_parts` and :func:`add_expected`.
     """
     start_direction(data, i, work)
     add_average(data, i, -1.0, mu, work)
@@ -232,7 +235,7 @@ def load_parts(data: Any, i: int, count: int, parts: np.ndarray, work: Any) -> N
 def listed_scores(data: Any, i: int, w: np.ndarray, work: Any) -> bool:
     """Write theta_i, loss included, at the listed parts.
 
-    Returns False, and writes nothing that counts, if so many parts are listed that ``scores`` is faster.
+    Returns False if so many parts are listed that :func:`scores` is faster; the pass then calls :func:`scores`.
     """
     return False
 
@@ -254,9 +257,9 @@ def direction_loss(data: Any, i: int, work: Any) -> float:
 def list_parts(data: Any, i: int, slack: float, mu: Any, work: Any, out: np.ndarray) -> int:
     """Write the parts that may move to ``out``, judged by the scores theta_i, which are already computed.
 
-    A part may move if its average is strictly between its limits, or if its score would have to change by less than
-    ``slack`` times the loss for it to move. Returns the number of these parts: 0 if the block cannot move,
-    ``ALL_PARTS`` if the parts do not fit into ``out``.
+    A part may move if its average is between its limits, or if it would move after a change of its score by less than
+    ``slack`` times the loss. Returns the number of these parts: 0 if the block cannot move, ``ALL_PARTS`` if the parts
+    do not fit into ``out``.
     """
     return ALL_PARTS
 

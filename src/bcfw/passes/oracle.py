@@ -70,7 +70,7 @@ def oracle_and_direction(data: Any, i: int, w: np.ndarray, state: Any, work: Any
 
 
 def answer_and_direction(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> tuple[float, bool]:
-    """Do what :func:`oracle_and_direction` does after the scores are computed, with the same results."""
+    """Call the max oracle on scores that are already computed; see :func:`oracle_and_direction` for the results."""
     hinge = call_oracle(data, i, w, work)
     direction_from_average(data, i, state.mu, work)
     slope_i = slope(data, i, w, work)

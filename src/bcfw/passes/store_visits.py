@@ -81,7 +81,7 @@ def store_pass(
         if not take_step(data, i, best, value_rest, state, store, work, rule, plan, tally, value):
             tally[STOP] = NEEDS_ROOM
             return j
-        if found == FROM_ORACLE:  # counted only now: a visit that lacked room is repeated and must find the same state
+        if found == FROM_ORACLE:  # counted last: a visit that lacked room is repeated and must find the state unchanged
             note_gap(visits, i, state.gap[i])
             tally[CALLS] += 1.0
     return visits.n_visits

@@ -26,9 +26,9 @@ def subgradient_pass(
     A step is ``w_{k+1} = k/(k+1) w_k + 1/(lam (k+1)) n c_i psi_i(y*)``, where y* is the oracle's output at w_k. It
     follows that ``lam k w_k = sum_j n c_{i_j} psi_j``. A lazy step therefore adds a multiple of ``psi_i(y*)`` to
     ``total`` and, for the weighted average, to ``moment``; its cost is the number of nonzero features. The oracle gets
-    the scores ``lam k theta_i(w_k) = lam k l_i + B_i'total``, which have the same maximiser as theta_i. For models that
-    do not take weighted losses, and for problems with bounds on w, steps are not lazy: w itself is written, which costs
-    d additions per step.
+    the scores ``lam k theta_i(w_k) = lam k l_i + B_i'total``, whose maximiser is the maximiser of theta_i. For models
+    that do not take weighted losses, and for problems with bounds on w, steps are not lazy: w itself is written, which
+    costs d additions per step.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Shared routines of exact block solves, for models with one feature vector per block and one part per label.
 
-All parts of such a block have the same features x_i, so that ``|B_i d|^2 = |x_i|^2 |d|^2``. The best average of block i
-therefore maximises
+All parts of block i have the features x_i, so that ``|B_i d|^2 = |x_i|^2 |d|^2``. Therefore the best average of the
+block maximises
 
     theta_i'd - A/2 |d|^2,        d = mu - mu_i,    A = scale |x_i|^2
 
@@ -21,7 +21,7 @@ MANY_PARTS = 0.4
 #: A direction whose largest entry is at most this is rounding and not worth a step.
 MASS_ROUNDING = 1e-14
 
-#: If the mass of a projected block differs from one by more than this, it is corrected. Blocks of few parts never do.
+#: If the mass of a projected block differs from one by more than this, it is corrected; with few parts it never does.
 MASS_DRIFT = 1e-12
 
 
@@ -115,7 +115,7 @@ def project_listed(work):
             work.d[work.moved[j]] /= 1.0 + excess
 
 
-#: Block solves, to join to a model's routines; the model must write the routines that are None here.
+#: Block solves, to be added to a model's routines; the model must write the routines that are None here.
 BLOCK_SOLVE_KERNELS = {
     "part_loss": None,
     "load_parts": load_parts,

@@ -85,7 +85,7 @@ def merge_positions(average, begin, end, T, work):
 
 
 def merge_transitions(average, begin, end, T, work):
-    """Merge the transitions: first those of the list, then transitions of the labeling that have no mass.
+    """Merge the transitions: first the transitions of the list, then transitions of the labeling without mass.
 
     The transitions of the labeling are counted in ``work.slot``, as ``-1 - count``.
     """

@@ -188,7 +188,7 @@ def add_expected(data, i, s, parts, work):
     order_positions(work)
 
 
-#: The routines of "marginals", to join to the routines of chains.
+#: The routines of "marginals", to be added to the routines of chains.
 CHAIN_MARGINAL_KERNELS = {
     "part_scores": part_scores,
     "expected_parts": expected_parts,

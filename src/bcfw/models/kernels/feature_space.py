@@ -157,8 +157,8 @@ def apply(data, i, s, work, w):
         w[j] += s * work.d[j]
 
 
-#: To join to the routines of a model in feature space. The model's scratch has the fields of :class:`FeatureWork`; the
-#: model writes ``argmax``, the routines that store labelings, and the two routines that are None here.
+#: To be added to the routines of a model in feature space. The model's scratch has the fields of :class:`FeatureWork`;
+#: the model writes ``argmax``, the routines that store labelings, and the two routines that are None here.
 FEATURE_SPACE_KERNELS = {
     "add_features": None,
     "labeling_loss": None,

@@ -61,7 +61,10 @@ def has_rows(data, i):
 
 
 def reserve_with_rows(data, i, mu, work):
-    """Make room for a step along d; return False if it changes scores (``|B_i d| > 0``) and kernel rows are missing."""
+    """Make room for a step along d; return False if kernel rows are missing or the averages need more room.
+
+    Kernel rows are needed only if the step changes scores, ``|B_i d| > 0``.
+    """
     if not has_rows(data, i) and sqnorm(data, i, work) > 0.0:
         return False
     return reserve_parts(data, i, mu, work)

@@ -389,7 +389,7 @@ def pair_score(data, first, a, b, work):
     return work.theta[first + k] if k >= 0 else 0.0
 
 
-#: To join to the routines of graph models, which add ``argmax`` and ``upper_bound``.
+#: To be added to the routines of graph models, which add ``argmax`` and ``upper_bound``.
 LABEL_GRAPH_KERNELS = {
     "Data": LabelGraphData,
     "Work": LabelGraphWork,

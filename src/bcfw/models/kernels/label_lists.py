@@ -18,8 +18,8 @@ from bcfw.models.kernels.feature_rows import add_row_outer
 from bcfw.models.kernels.pools import make_room
 from bcfw.records import ALL_PARTS
 
-#: If all labels of a block are listed, the block is solved over the labels with mass and this many others, those of the
-#: largest scores.
+#: If all labels of a block are listed, the block is solved over the labels with mass and this many others, which have
+#: the largest scores.
 NEW_LABELS = 32
 
 #: If the direction moves more than one in this many labels, whole rows of weights are updated.
@@ -228,7 +228,7 @@ def list_parts(data, i, slack, mu, work, out):
     return count if count > 1 else 0
 
 
-#: To join to a multiclass model's routines, where they replace the routines of dense averages.
+#: To be added to a multiclass model's routines, where they replace the routines of dense averages.
 LABEL_LIST_KERNELS = {
     "LabelLists": LabelLists,
     "start_direction": start_direction,

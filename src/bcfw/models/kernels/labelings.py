@@ -4,7 +4,7 @@ The model's data must have the fields ``y`` (flat true labels) and ``y_off`` (n 
 ``y`` (the current labeling). Stored labelings are one flat array.
 
 ``LABELING_KERNELS`` load, store and compare labelings. ``LABELING_VALUE_KERNELS`` compute values, scores and directions
-of the truth, the current labeling and stored labelings; a model that joins them writes :func:`value_of`,
+of the truth, the current labeling and stored labelings; a model that uses them writes :func:`value_of`,
 :func:`add_parts` and :func:`score_labeling` for any labeling y. If a model has a faster routine (for example for two
 labelings that differ in few places), it binds its own.
 """
@@ -95,7 +95,7 @@ def add_labeling(data, i, s, work):
     add_parts(data, i, s, work.y[: data.y_off[i + 1] - data.y_off[i]], work)
 
 
-#: To join to a model's routines: loading, storing and comparing labelings.
+#: To be added to a model's routines: loading, storing and comparing labelings.
 LABELING_KERNELS = {
     "load_truth": load_truth,
     "load_labeling": load_labeling,
@@ -103,8 +103,8 @@ LABELING_KERNELS = {
     "same_labeling": same_labeling,
 }
 
-#: To join to a model's routines: values, scores and directions of labelings; the model must write the routines that are
-#: None here.
+#: To be added to a model's routines: values, scores and directions of labelings; the model must write the routines that
+#: are None here.
 LABELING_VALUE_KERNELS = {
     "value_of": None,
     "add_parts": None,

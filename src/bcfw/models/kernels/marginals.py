@@ -1,6 +1,6 @@
 """Shared routines of marginals, for models whose parts are one dense vector per block, and softmax.
 
-A model that joins ``MARGINAL_KERNELS`` to ``PART_VECTOR_KERNELS`` writes :func:`part_marginals`. If its theta does not
+A model that uses ``MARGINAL_KERNELS`` with ``PART_VECTOR_KERNELS`` writes :func:`part_marginals`. If its theta does not
 hold the scores of all parts, it also writes ``part_scores`` of the contract (:mod:`bcfw.passes.contract`).
 """
 
@@ -55,7 +55,7 @@ def log_sum_of_two(a, b):
     return larger + np.log1p(np.exp(min(a, b) - larger))
 
 
-#: To join to ``PART_VECTOR_KERNELS``: marginals; the model writes the routine that is None here.
+#: To be added to ``PART_VECTOR_KERNELS``: marginals; the model writes the routine that is None here.
 MARGINAL_KERNELS = {
     "part_marginals": None,
     "part_scores": part_scores,

@@ -97,7 +97,7 @@ def loss_part(data, place):
 
 
 def scores(data, i, w, loss_weight, work):
-    """Write ``theta[l] = loss_weight loss_part + x_i'U[:, l]``, the score of label l on; off, its score is 0."""
+    """Write ``theta[l] = loss_weight loss_part + x_i'U[:, l]``, the score of label l if it is on; off, it scores 0."""
     start = data.y_off[i]
     labels = work.theta[: data.n_labels]
     for label in range(data.n_labels):
@@ -151,7 +151,7 @@ def argmax(data, i, w, work):
 
 
 def states_below(data, label, state, V, work):
-    """Return the scores of a label's subtree and of the edge to its parent, for the label off and on.
+    """Return the scores of a label's subtree and of the edge to its parent: one for the label off, one for it on.
 
     ``state`` is the state of the parent.
     """
@@ -192,7 +192,7 @@ def add_parts(data, i, s, y, work):
 def difference(data, i, slot, other, labelings, work):
     """Make ``d = z(y) - z(y')`` for two stored labelings, valid only at the listed parts.
 
-    Listed are the labels and the states of edges in which the labelings differ.
+    The list holds the labels and the states of edges in which the labelings differ.
     """
     L = data.n_labels
     begin = slot_offset(data, i, slot, labelings)
@@ -288,7 +288,7 @@ def solve_parts(data, i, scale, mu, work):
 
 
 def list_parts(data, i, slack, mu, work, out):
-    """List the labels with mass between 0 and 1, and those that would move if their score changed by the slack."""
+    """List the labels with mass between 0 and 1, and the labels that would move if their score changed by the slack."""
     average = mu[0][data.part_off[i] :]
     near = slack * data.loss_scale
     count = 0

@@ -31,7 +31,7 @@ def argmax(data, i, w, work):
 
 
 def upper_bound(data, i, w, work):
-    """Return the bound of TRW-S, after more iterations from the oracle's messages if the graph is not a forest."""
+    """Return the value on forests, else the bound of TRW-S, which runs on from the oracle's messages unless tight."""
     if not data.forest[i]:
         reweighted(links_of(data, i), scores_of(work), data.effort[2], BOUND_PATIENCE)
     return work.found[BOUND]

@@ -1,7 +1,7 @@
 """Shared routines of models whose parts are one dense vector per block: z(y), mu_i, theta_i and d have length p_i.
 
 The average mu_i of block i is ``mu[0][data.part_off[i] : data.part_off[i + 1]]``. Labelings and averages have mass on
-few of a block's parts. Therefore a direction comes with the list of the parts that it moves (those with d != 0), and
+few of a block's parts. Therefore a direction comes with the list of the parts that it moves (where d != 0), and
 ``slope``, ``advance`` and the model's own routines loop over this list.
 
 A model that uses ``PART_VECTOR_KERNELS`` has the field ``part_off``, (n + 1,) offsets, in its data, and these fields in
@@ -129,7 +129,7 @@ def direction_scores(data, i, w, work):
     """Do nothing: all of theta_i is known."""
 
 
-#: To join to a model's routines: labelings, and directions that are dense vectors with a list of the moved parts.
+#: To be added to a model's routines: labelings, and directions that are dense vectors with a list of the moved parts.
 PART_VECTOR_KERNELS = {
     **LABELING_KERNELS,
     **LABELING_VALUE_KERNELS,
@@ -141,10 +141,10 @@ PART_VECTOR_KERNELS = {
     "advance": advance,
 }
 
-#: To join to ``PART_VECTOR_KERNELS``: scores are computed only at the parts needed; the model writes ``theta_of``.
+#: To be added to ``PART_VECTOR_KERNELS``: scores are computed only at the parts needed; the model writes ``theta_of``.
 SCORES_BY_PART = {"theta_of": None, "start_parts": start_round, "direction_scores": score_moved}
 
-#: To join to ``PART_VECTOR_KERNELS``: all scores of a block are computed at once.
+#: To be added to ``PART_VECTOR_KERNELS``: all scores of a block are computed at once.
 SCORES_AT_ONCE = {
     "start_parts": score_all,
     "score_labeling": score_labeling,
