@@ -98,7 +98,7 @@ class PositionWise(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         return cut_again(result, ends, isinstance(X, Sequences))
 
     def transform(self, X: Any) -> Any:
-        """Return the transformed sequences: a list of (T_i, F') arrays or sparse matrices, or Sequences for Sequences."""
+        """Return the transformed sequences: a list of (T_i, F') arrays or sparse matrices; for Sequences, Sequences."""
         check_is_fitted(self)
         positions, ends = stack_positions(X)
         return cut_again(self.transformer_.transform(positions), ends, isinstance(X, Sequences))

@@ -36,7 +36,7 @@ class Graph(NamedTuple):
 
 
 class RowGraph(NamedTuple):
-    """One graph with edge features as rows: rows of (V, F) node features, (E, 2) edges, rows of (E, G) edge features."""
+    """One graph with sparse edge features: rows of (V, F) node features, (E, 2) edges, rows of (E, G) edge features."""
 
     nodes: Rows
     edges: np.ndarray
@@ -190,8 +190,7 @@ def edge_feature_count(graphs: Sequence[Graph | RowGraph]) -> int:
 
 
 def check_sizes(graphs: Sequence[Graph | RowGraph], n_features: int, n_edge_features: int, owner: str) -> None:
-    """Raise if a graph has other numbers of features than given; a graph without edges may have any ``edge_features``.
-    """
+    """Raise unless every graph has the given numbers of features; edge features count only in graphs with edges."""
     for i, graph in enumerate(graphs):
         if graph.nodes.n_features != n_features:
             raise InputError(f"{owner}: example {i} has {graph.nodes.n_features} node features, expected {n_features}")

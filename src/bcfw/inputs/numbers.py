@@ -105,7 +105,7 @@ def stacked(arrays: Any, dtype: Any) -> np.ndarray:
 
 
 def offsets(lengths: Any) -> np.ndarray:
-    """Return the (n + 1,) int64 offsets of n pieces with the given lengths: each start, and the end of the last piece."""
+    """Return the (n + 1,) int64 offsets of n pieces with the given lengths: their starts, and the last piece's end."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
