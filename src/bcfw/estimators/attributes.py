@@ -1,4 +1,4 @@
-"""Named attributes of sequence positions: the transformer that turns them into sparse features, and tests for them."""
+"""AttributeVectorizer: transforms named attributes of sequence positions into sparse features."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class BaseSVM(BaseEstimator):
         return self
 
     def _set_result(self, result: Result) -> None:
-        """Set the fitted attributes that depend on the result of the run alone."""
+        """Set the fitted attributes that depend only on the result of the run."""
         self.result_ = result
         self.duality_gap_ = result.gap
         self.n_iter_ = max(1, math.ceil(result.n_passes))
@@ -112,9 +112,9 @@ class BaseSVM(BaseEstimator):
         """Write a model file with the fitted estimator, its options and ``result_``; :func:`bcfw.load` reads the file.
 
         The file does not contain the dual state, so a ``warm_start`` of the loaded estimator starts from the beginning.
-        It does not contain options that are objects and that only another fit would read: callbacks, a RandomState, a
-        splitter, a solver of your own. If predictions depend on an object that cannot be saved as data, for example a
-        function as kernel, ``save`` raises.
+        It leaves out options that cannot be saved as data and that only another fit would read: callbacks, a
+        RandomState, a splitter, a solver of your own. If predictions depend on something that cannot be saved as data,
+        for example a function as kernel, ``save`` raises.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class BaseSVM(BaseEstimator):
         """Set the fitted attributes from the header and arrays of a model file; the options are set already.
 
         This is the inverse of :meth:`_saved_state`; subclasses may read the entries that they have added. ``model`` is
-        given by the user if the estimator was trained with a user's own model, which no file contains.
+        given by the user if the estimator was trained with a user's own model, whose code no file contains.
         """
         for name in self._all_fitted():
             if name.strip("_") in header:
@@ -289,7 +289,7 @@ class LabelSVM(LinearSVM):
         UNSEEN.check(self._name, "unseen", self.unseen)
 
     def _class_weights(self, codes: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-        """Return the (K,) factors that ``class_weight`` stands for.
+        """Return the (K,) factors of the classes that the option ``class_weight`` stands for.
 
         ``codes`` are the training labels, and ``weight`` their sample weights; None stands for 1. Raise unless two
         classes have weight.

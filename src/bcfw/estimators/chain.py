@@ -228,7 +228,7 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
 
     @NeedsProbability
     def predict_proba(self, X: Any) -> list[np.ndarray]:
-        """Return probabilities ``P(y_t = classes_[k] | x)``, a (T_i, K) array per sequence; needs ``probability=True``.
+        """Probabilities ``P(y_t = classes_[k] | x)``, a (T_i, K) array per sequence; needs ``probability=True``.
 
         These are the marginals of ``P(y | x) = exp(score(x, y) / temperature_) / Z`` over the labels y of the whole
         sequence; the temperature maximises the likelihood of held-out sequences. The most probable label of a position
@@ -315,7 +315,7 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         return Task(model, self._seen(sequences), Sequences(codes, offsets), weight)
 
     def _encode_labels(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Return the codes of the labels in the scheme of ``encoding``.
+        """Return the indices of the labels rewritten in the scheme of ``encoding``.
 
         Set ``classes_`` to the labels of this scheme, and ``_returned`` to the labels that predictions may have.
         """

@@ -27,8 +27,8 @@ class StructuralSVMCV(PathSearch, StructuralSVM):
 
     For every fold, :func:`bcfw.regularization_path` computes weights for every lam from the examples that are not held
     out; the weights are within ``eps P(0)`` of the optimum. Their scores on the held-out examples are piecewise
-    constant in lam. ``lam_`` is the lam with the largest mean score over all folds, and the largest of them if there
-    are several. Then the model is trained on all examples with ``lam_``, to the tolerance ``tol``.
+    constant in lam. ``lam_`` is the lam with the largest mean score over all folds; if several lam have this score, it
+    is the largest of them. Then the model is trained on all examples with ``lam_``, to the tolerance ``tol``.
 
     X and y are sequences of inputs and outputs in the form that the model takes.
 
@@ -36,7 +36,7 @@ class StructuralSVMCV(PathSearch, StructuralSVM):
     ----------
     model, tol, solver, check_model, random_state, callbacks
         See :class:`bcfw.StructuralSVM`. Tolerance and solver apply to the training with ``lam_``. Callbacks are called
-        by this training and by the paths; the reports of the paths contain ``lam``.
+        by this training and by the paths; in the paths, their argument also has ``lam``.
     eps : float
         Largest suboptimality of the weights of the paths, as a fraction of P(0).
     lam_min : float

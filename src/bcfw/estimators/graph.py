@@ -28,10 +28,10 @@ class GraphSVM(NodeSVM):
     ``+ sum_e sum_g f_eg edge_coef[g, y_p, y_q]``, with separate weights for every pair of labels. The loss of a graph
     is the mean over its labelled nodes of ``cost[true, predicted]``.
 
-    With "potts" and two labels, minimum cuts find the best labels exactly, and the duality gap is certified
-    (:class:`bcfw.models.BinaryGraph`). With "potts" and more labels they are found by alpha-expansion
-    (:class:`bcfw.models.PottsGraph`), with "full" by message passing (:class:`bcfw.models.PairwiseGraph`). Both are
-    exact on forests; on other graphs ``result_.certified`` says whether the gap is proved.
+    With "potts" and two labels, the best labels are found exactly by minimum cuts, and the duality gap is certified
+    (:class:`bcfw.models.BinaryGraph`). With "potts" and more labels, the oracle is alpha-expansion
+    (:class:`bcfw.models.PottsGraph`); with "full", it is message passing (:class:`bcfw.models.PairwiseGraph`). On
+    forests, both models decode exactly; on other graphs ``result_.certified`` says whether the gap is proved.
 
     X is a list of tuples ``(node_features (V, F), edges (E, 2), edge_features (E, G))``. Features are dense or sparse;
     edge features are >= 0 for "potts". Edge features may be None, which stands for a constant feature, except with

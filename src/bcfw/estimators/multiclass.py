@@ -158,7 +158,7 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
 
     @NeedsProbability
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return probabilities of the classes, (n, K) in the order of ``classes_``; needs ``probability=True``.
+        """Probabilities of the classes, (n, K) in the order of ``classes_``; needs ``probability=True``.
 
         ``P(k | x) = exp((x'coef_[k] + intercept_[k]) / temperature_) / Z``; the temperature maximises the likelihood of
         held-out labels. The class with the largest probability is the predicted class.

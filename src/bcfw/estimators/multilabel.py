@@ -157,7 +157,7 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
 
     @NeedsProbability
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return probabilities ``P(y_l = 1 | x)`` of the labels, (n, L); needs ``probability=True``.
+        """Probabilities ``P(y_l = 1 | x)`` of the labels, (n, L); needs ``probability=True``.
 
         These are the marginals of ``P(y | x) = exp(score(x, y) / temperature_) / Z``; the temperature maximises the
         likelihood of held-out labels. If y had one class per example, the result is (n, K), the probabilities of the

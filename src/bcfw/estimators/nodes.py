@@ -110,7 +110,7 @@ class NodeSVM(LabelSVM):
         self._set_unary(result.w[: F * K].reshape(-1, K))
 
     def _warm_key(self, task: Task) -> Any:
-        """Return a hash of costs and data: the dual state has averages of feature differences, which belong to them."""
+        """Return a hash of costs and data: the dual state has averages of feature differences of these very graphs."""
         return joblib.hash((vars(task.model), task.X, task.y, self.classes_.tolist()))
 
 

@@ -72,16 +72,16 @@ class Fold(NamedTuple):
     scores: np.ndarray
 
     def at(self, lambdas: np.ndarray) -> np.ndarray:
-        """Return the scores at lam that the path covers; above the first breakpoint, its score holds."""
+        """Return the scores at values of lam that the path covers; the first breakpoint's score holds above it, too."""
         places = np.searchsorted(-self.path.lambdas, -lambdas, side="right") - 1
         return self.scores[np.maximum(places, 0)]
 
 
 class PathSearch(BaseSVM):
-    """Base of the estimators that choose lam, listed before the base class of the estimator whose lam is chosen.
+    """Base of the estimators that choose lam; it comes before the estimator with a given lam among the base classes.
 
-    A subclass sets ``_single``, the class of this estimator, and ``_scoring``, the scores that the search may maximise,
-    and writes its constructor. The options are documented in :class:`bcfw.StructuralSVMCV`.
+    A subclass sets ``_single``, the class of the estimator with a given lam, and ``_scoring``, the scores that the
+    search may maximise, and writes its constructor. The options are documented in :class:`bcfw.StructuralSVMCV`.
     """
 
     eps: float

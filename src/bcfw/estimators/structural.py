@@ -57,7 +57,7 @@ class StructuralSVM(BaseSVM):
     max_passes, max_seconds : float
         Limits of the run. A run that reaches a limit gives a ``bcfw.ConvergenceWarning``.
     random_state : int, RandomState or None
-        Makes the run reproducible; a whole number is the ``seed`` of :func:`bcfw.train`.
+        Seed of the run's random choices; a whole number is the ``seed`` of :func:`bcfw.train`.
     n_jobs : int or None
         Number of threads of the certificate passes; -1 takes all cores, None is 1.
     verbose : int

@@ -107,7 +107,7 @@ class TreeSVM(ProbabilitySVM, NodeSVM):
 
     @NeedsProbability
     def predict_proba(self, X: Any) -> list[np.ndarray]:
-        """Return probabilities ``P(y_p = classes_[k] | x)``, a (V, K) array per tree; needs ``probability=True``.
+        """Probabilities ``P(y_p = classes_[k] | x)``, a (V, K) array per tree; needs ``probability=True``.
 
         These are the marginals of ``P(y | x) = exp(score(x, y) / temperature_) / Z`` over the labels y of the whole
         tree; the temperature maximises the likelihood of the labelled nodes of held-out trees.

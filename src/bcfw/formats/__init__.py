@@ -1,6 +1,6 @@
 """Formats of text files with examples: reading, writing with predictions, and attribute sets for words in sentences.
 
-Training and tagging with these files is in :mod:`bcfw.text`.
+Training and tagging with these files are in :mod:`bcfw.text`.
 """
 
 from __future__ import annotations

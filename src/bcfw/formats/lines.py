@@ -177,7 +177,7 @@ class Lines:
         member = zlib.decompressobj(wbits=31)
         try:
             for piece in _chain(first, raw):
-                while piece := piece.lstrip(b"\0") if member.eof else piece:  # zeros may stand between members
+                while piece := piece.lstrip(b"\0") if member.eof else piece:  # there may be zeros between members
                     if member.eof:
                         member = zlib.decompressobj(wbits=31)
                     yield member.decompress(piece, PIECE)

@@ -209,7 +209,7 @@ def without_unlabelled(graph: AnyGraph, labels: np.ndarray) -> AnyGraph:
 def make_arcs(edges: np.ndarray, n_nodes: int) -> Arcs:
     """Return the arcs of a graph: both directions of every edge, sorted by tail."""
     n_edges = len(edges)
-    order = np.argsort(edges.T.ravel(), kind="stable")  # of arcs p -> q of all edges, followed by the arcs q -> p
+    order = np.argsort(edges.T.ravel(), kind="stable")  # order of the arcs p -> q, followed by q -> p
     place = np.empty(2 * n_edges, np.int32)
     place[order] = np.arange(2 * n_edges)
     off = offsets(np.bincount(edges.ravel(), minlength=n_nodes)).astype(np.int32)

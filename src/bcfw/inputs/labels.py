@@ -20,8 +20,8 @@ UNLABELLED = -1
 #: Largest number of labels, because labels are stored as int32.
 MOST_LABELS = 2**31
 
-#: If ``n_labels`` is not given and y implies more than MANY_LABELS labels, at least one label in SPARSEST must occur in
-#: y. Labels that were numbered on purpose satisfy this, and one wrong entry of y must not cost gigabytes.
+#: If ``n_labels`` is not given and y implies more than MANY_LABELS labels, at least one in SPARSEST of them must occur.
+#: Labels that were numbered on purpose satisfy this, and one wrong entry of y must not cost gigabytes.
 MANY_LABELS = 10_000
 SPARSEST = 100
 
@@ -58,7 +58,7 @@ def label_numbers(y: Any, where: str) -> np.ndarray:
 
 
 def sequence_labels(y: Any, length: int | None, where: str) -> np.ndarray:
-    """Return the labels of one sequence as a 1-D array of numbers; raise unless there are ``length``, if given."""
+    """Return the labels of one sequence as a 1-D array of numbers; ``length`` is the required length, or None."""
     array = label_numbers(y, where)
     if array.ndim != 1:
         raise InputError(f"{where} must have one label per position, got labels of shape {array.shape}")
@@ -133,7 +133,7 @@ def check_row_lengths(rows: Any, owner: str) -> None:
 def node_labels(y: Any, n_labels: int | None, n_nodes: int | None, where: str) -> np.ndarray:
     """Return the (V,) int64 labels of nodes: 0 .. n_labels - 1, or -1 for a node without label.
 
-    ``n_labels`` and ``n_nodes`` are not checked if they are None.
+    None for ``n_labels`` or ``n_nodes`` allows any number of labels or nodes.
     """
     unmasked(y, f"{where}: y")
     try:

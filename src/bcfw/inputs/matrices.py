@@ -35,7 +35,7 @@ def feature_matrix(X: Any, owner: str) -> Any:
 
 
 def require_numbers(X: Any, owner: str) -> None:
-    """Raise if X has dates, masked entries or numbers too large for floating point, which scikit-learn would accept."""
+    """Raise if X has dates, masked entries or numbers too large for floats; scikit-learn's check misses these."""
     unmasked(X, f"{owner}: X")
     if sp.issparse(X) or hasattr(X, "iloc"):
         return

@@ -45,7 +45,7 @@ class Rows:
         index_at: np.ndarray | None = None,
     ) -> None:
         self.indptr = writable(indptr, np.int64)
-        # Compiled code need not test unsigned indices for < 0. scipy's int32 has equal bits, so nothing is copied.
+        # Compiled code need not test unsigned indices for < 0. A view of scipy's int32 as uint32 copies nothing.
         self.indices = writable(indices.view(np.uint32) if indices.dtype == np.int32 else indices, np.uint32)
         self.values = writable(values, packed_type(values.dtype))
         self.n_features = n_features
@@ -77,7 +77,7 @@ class Rows:
 
 
 def pieces(indptr: np.ndarray) -> Iterator[tuple[slice, slice]]:
-    """Yield ranges of rows with about ``AT_ONCE`` entries in total, each with the range of its entries."""
+    """Yield ranges of rows that have about ``AT_ONCE`` entries each, together with the ranges of these entries."""
     start, n_rows = 0, len(indptr) - 1
     while start < n_rows:
         stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + AT_ONCE, side="right")) - 1)

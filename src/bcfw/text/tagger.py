@@ -47,15 +47,14 @@ FEW_POSITIONS = 200
 
 
 class CompiledLookup:
-    """A vocabulary in compiled code, and the decision when to use it, because loading the compiler takes half a second.
-    """
+    """A vocabulary in compiled code that is used when it pays: loading the compiler takes half a second."""
 
     def __init__(self, vocabulary: Vocabulary | HashedColumns) -> None:
         self._given = vocabulary
         self._positions = 0
 
     def pays(self, positions: int) -> bool:
-        """Return whether compiled code pays for the next ``positions``: not for the first few of a new process."""
+        """Count ``positions`` more and return whether compiled code pays: not for the first few of a new process."""
         self._positions += positions
         return "numba" in sys.modules or self._positions > FEW_POSITIONS
 
