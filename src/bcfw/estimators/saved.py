@@ -1,4 +1,4 @@
-"""Options of estimators in model files."""
+"""Options and fitted attributes of estimators in model files, written and read back."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from bcfw.solvers import Solver
 from bcfw.solvers.saved import saved_solver, solver_header
 from bcfw.tagging.vocabulary import MOST_HASHED, HashedColumns, Vocabulary
 
-#: Options that only another fit reads: where they are no data, a saved estimator has their defaults instead.
+#: Options that only another fit reads. If a value cannot be saved as data, the loaded estimator has the default.
 ONLY_FIT = ("callbacks", "random_state", "cv", "solver", "path_solver", "vectorizer")
 
 
 def option_headers(estimator: Any, arrays: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """An estimator's options as JSON, and the names of those that are left out, because they are no data."""
+    """Return an estimator's options as JSON, and the names of options left out because they cannot be saved as data."""
     if type(estimator).__module__.split(".")[0] != "bcfw":
         raise InputError(
             f"{type(estimator).__name__} is a class of your own, and files hold no code; save its result_ instead"
@@ -39,7 +39,7 @@ def option_headers(estimator: Any, arrays: dict[str, Any]) -> tuple[dict[str, An
 
 
 def option_header(value: Any, name: str, arrays: dict[str, Any]) -> Any:
-    """One option, or fitted attribute, as JSON: a vectorizer, a model, a solver, or data."""
+    """Return one option or fitted attribute as JSON: a vectorizer, a model, a solver, or data."""
     if type(value) is AttributeVectorizer:
         return {"$vectorizer": vectorizer_header(value, name, arrays)}
     if isinstance(value, Model):
@@ -53,7 +53,7 @@ def option_header(value: Any, name: str, arrays: dict[str, Any]) -> Any:
 
 
 def saved_options(kind: Any, headers: dict[str, Any], saved: SavedArrays, model: Any) -> dict[str, Any]:
-    """The arguments of an estimator's constructor; ``model`` takes the place of a user's own."""
+    """Return the saved arguments of an estimator's constructor; ``model`` stands for a saved user's own model."""
     unknown = sorted(set(headers) - set(kind._get_param_names()))
     if unknown:
         raise saved.damaged("the header", f"has an option {unknown[0]!r}, which {kind.__name__} does not have")
@@ -61,7 +61,7 @@ def saved_options(kind: Any, headers: dict[str, Any], saved: SavedArrays, model:
 
 
 def saved_option(stored: Any, saved: SavedArrays, model: Any = None) -> Any:
-    """The opposite of :func:`option_header`."""
+    """Return the option or fitted attribute that :func:`option_header` has written."""
     if isinstance(stored, dict) and "$vectorizer" in stored:
         return saved_vectorizer(stored["$vectorizer"], saved)
     if isinstance(stored, dict) and "$model" in stored:
@@ -72,10 +72,10 @@ def saved_option(stored: Any, saved: SavedArrays, model: Any = None) -> Any:
 
 
 def vectorizer_header(vectorizer: AttributeVectorizer, name: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    """A vectorizer as JSON; the names of attributes that it has learned are put into ``arrays``.
+    """Return a vectorizer as JSON; the names of attributes that it has learned are put into ``arrays``.
 
-    These are "options", and "columns": None before it is fitted, else their number if they are hashed, or the name of
-    the array with their names.
+    The JSON has "options" and "columns". "columns" is None before the vectorizer is fitted; then it is the number of
+    columns if they are hashed, otherwise the name of the array with the names of the columns.
     """
     options = {option: encode(value, option, arrays) for option, value in vectorizer.get_params().items()}
     vocabulary = vars(vectorizer).get("vocabulary_")
@@ -89,7 +89,7 @@ def vectorizer_header(vectorizer: AttributeVectorizer, name: str, arrays: dict[s
 
 
 def saved_vectorizer(header: dict[str, Any], saved: SavedArrays) -> AttributeVectorizer:
-    """The opposite of :func:`vectorizer_header`."""
+    """Return the vectorizer that :func:`vectorizer_header` has written."""
     vectorizer, columns = AttributeVectorizer(**decode(header["options"], saved)), header["columns"]
     if isinstance(columns, str):
         names = unpack_strings(saved, columns)
