@@ -15,8 +15,7 @@ from bcfw.path.tracer import SOLVED, Tracer, opened
 from bcfw.run import Callback
 from bcfw.solvers import Solver
 
-#: Default kappa, the gap at each breakpoint divided by eps: exact path (True), heuristic path (False); gaps-2016, App.
-#: K.
+#: Default kappa of exact (True) and heuristic (False) paths: the gap at a breakpoint over eps (gaps-2016, App. K).
 KAPPA = {True: 0.9, False: 0.7}
 
 
