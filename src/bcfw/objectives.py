@@ -1,6 +1,6 @@
 """Objectives for :func:`bcfw.minimize`: least squares, quadratic and logistic functions, and users' functions.
 
-A step on a block of the first three uses the data of this block only.
+With the first three functions, a step on one block uses the data of this block only.
 """
 
 from bcfw.product.objectives import Function, LeastSquares, Logistic, Quadratic

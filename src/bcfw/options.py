@@ -90,7 +90,10 @@ class CountOr(Option):
 
 
 class Number(Option):
-    """A real number in a range that subclasses define; finite by default; options allow None or a word, too."""
+    """A real number in a range that subclasses define, finite unless ``finite`` is False.
+
+    ``or_none`` and ``or_word`` allow None or a word, too.
+    """
 
     def __init__(self, default: Any, finite: bool = True, or_none: bool = False, or_word: str | None = None) -> None:
         super().__init__(default)
@@ -155,9 +158,9 @@ def as_call(name: str, options: Mapping[str, Any]) -> str:
 
 
 def named(what: str, given: Any, base: type[T], words: Mapping[str, type[T]]) -> T:
-    """Return the instance of ``base`` for an option that is an instance, or a word for a class with default options.
+    """Return the object for an option: the given instance of ``base``, or an instance of the class that a word names.
 
-    ``what`` is the name of the option in messages.
+    The class of a word is called without arguments. ``what`` is the name of the option in messages.
     """
     if isinstance(given, base):
         return given

@@ -22,7 +22,7 @@ from bcfw.errors import OptionError
 from bcfw.kernels.compiling import CompileLines, first_notice, in_notebook, when_compiling
 from bcfw.run import Callback, Info
 
-#: Seconds between two lines of the plain display, and between two updates of the live one.
+#: Seconds between two lines of the plain display, and between two updates of the live bar.
 LINE_SECONDS, DRAW_SECONDS = 1.0, 0.1
 
 #: The singular of the units that runs count.
@@ -111,7 +111,7 @@ class Progress:
         )
 
     def _is_due(self, seconds: float) -> bool:
-        """Return whether ``seconds`` have passed since the last display; if so, start to count anew."""
+        """Return whether ``seconds`` have passed since the last display; if so, restart the clock."""
         now = time.perf_counter()
         if now - self._shown < seconds:
             return False

@@ -70,7 +70,7 @@ class SavedArrays:
             raise self.damaged(
                 name, f"has {array.dtype} of shape {array.shape} instead of {np.dtype(dtype)} of shape ({sizes})"
             )
-        if array.size and not (array.min() >= least and array.max() <= most):  # or NaN
+        if array.size and not (array.min() >= least and array.max() <= most):  # also true if there are NaNs
             raise self.damaged(name, f"holds numbers that are not within [{least:.6g}, {most:.6g}]")
         return array
 

@@ -2,7 +2,7 @@
 
 A :class:`Rule`, which users can write, is an iterator over sets of blocks, one set per iteration; :func:`bcfw.minimize`
 uses it. A :class:`Sampling` gives the visits of one pass, one block at a time; the compiled passes of
-:func:`bcfw.train` use it. If there is a sampling for the choice of a rule, the rule has its name.
+:func:`bcfw.train` use it. ``Rule.sampling`` names the sampling that chooses blocks like the rule, if there is one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Rule:
         raise NotImplementedError
 
     def window(self, n_blocks: int) -> int | None:
-        """Return K such that each of [0, K), [K, 2K), ... iterations visits every block; None if there is no such K."""
+        """Return K such that each window of iterations [0, K), [K, 2K), ... visits all blocks; None if no K does."""
         return None
 
     def per_pass(self, n_blocks: int) -> int:
@@ -183,7 +183,7 @@ class EssentiallyCyclic(Rule):
 
 @dataclass(frozen=True)
 class Lazy(Rule):
-    """All blocks in every q-th iteration, the blocks that are not expensive in the others: K = q.
+    """All blocks in every q-th iteration; in the other iterations, all blocks that are not expensive: K = q.
 
     See flexible-blocks-2026, equation (51).
     """
@@ -205,7 +205,7 @@ class Lazy(Rule):
 
 @dataclass(frozen=True)
 class PQ(Rule):
-    """All blocks in every q-th iteration, p random blocks that are not expensive in the others: K = q.
+    """All blocks in every q-th iteration; in the other iterations, p random blocks that are not expensive: K = q.
 
     See flexible-blocks-2026, equation (53).
     """
@@ -253,11 +253,11 @@ class QuasiStochastic(Rule):
 
 @dataclass(frozen=True)
 class CostAware(Rule):
-    """All blocks once per window of K iterations, only the blocks with cheap oracles in the other iterations.
+    """All blocks in the first iteration of every window of K; in the other iterations, blocks with cheap oracles.
 
-    At the start of each window, the blocks are sorted by the shortest recent time of their oracle. If the largest ratio
-    between neighbours is at least 4, it separates cheap from expensive blocks; otherwise all blocks are cheap. The
-    choice depends on measured times; ``Lazy(K, expensive=[...])`` makes a run repeatable.
+    After the first iteration of a window, the blocks are sorted by the shortest recent time of their oracle. If the
+    largest ratio between neighbours is at least 4, it separates cheap from expensive blocks; otherwise all blocks are
+    cheap. The choice depends on measured times; ``Lazy(K, expensive=[...])`` makes a run repeatable.
     """
 
     K: int

@@ -88,7 +88,7 @@ def train(model: Any, X: Any, y: Any) -> None:
 
 
 def tag() -> None:
-    """Label so many positions, with attributes by name, that a tagger uses compiled code."""
+    """Label text with attributes by name, with so many positions that the tagger uses compiled code."""
     words = Vocabulary(["a", "b"])
     tagger = Tagger("chain", TextSource(Columns()), ["A", "B"], None, None, words, np.arange(4), np.ones(4))
     tagger.tag([[["a"], ["b"]]] * FEW_POSITIONS)

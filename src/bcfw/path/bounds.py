@@ -11,8 +11,8 @@ class GapBound(NamedTuple):
     """The gap between fixed weights w and the best multiple of one dual point, as a function of lam' <= lam.
 
     Let w be any weights with hinge losses ``h = sum_i c_i max_y H_i(y; w)``, and (v, ell) a dual point at lam. The dual
-    mass on all outputs but the true ones can be multiplied by any t in [0, 1]. At lam', this gives ell' = t ell and
-    v' = t (lam/lam') v. Without bounds on w, the gap at lam' is
+    mass on all outputs except the true outputs can be multiplied by any t in [0, 1]. At lam', this gives ell' = t ell
+    and v' = t (lam/lam') v. Without bounds on w, the gap at lam' is
 
         gap(lam') = h + lam' |w|^2/2 - max_t [t ell - t^2 Q / lam'],        Q = lam^2 |v|^2/2.
 

@@ -47,9 +47,9 @@ def grid_path(
     lambdas : sequence of float
         The values of lam, in any order.
     warm_start : "shrink", "keep" or None
-        The start at each value lam' after the first, with lam the value before. "shrink": keep the weights; the dual
-        mass on all outputs but the true ones is multiplied by lam'/lam. "keep": keep the dual variables; the weights
-        are multiplied by lam/lam'. None: start from the initial dual point.
+        How to start at each value lam' after the first, if lam is the previous value. "shrink": keep the weights; the
+        dual mass on all outputs except the true outputs is multiplied by lam'/lam. "keep": keep the dual variables; the
+        weights are multiplied by lam/lam'. None: start from the initial dual point.
     tol, eps : float
         At each lam, stop when ``gap <= eps``; without ``eps``, when ``gap <= tol P(0)``.
     solver : Solver, str or None

@@ -47,9 +47,9 @@ class RegularizationPath:
         Whether the gaps and all results of :meth:`bound` are proved. They are not if the path or the oracle is
         heuristic.
     status : str
-        "complete" (path: the last weights are valid for every smaller lam; grid: all values of lam are solved),
-        "lam_min" (the path has reached ``lam_min``), or what ended it early: "max_passes", "max_seconds", "stopped",
-        "interrupted" or "stalled".
+        "complete" (path: the gap of the last weights is at most eps for every smaller lam; grid: all values of lam are
+        solved), "lam_min" (the path has reached ``lam_min``), or what ended it early: "max_passes", "max_seconds",
+        "stopped", "interrupted" or "stalled".
     n_passes, n_oracle_calls, seconds
         Exact-oracle steps divided by n, all oracle calls including certificates, and wall-clock time of the whole path.
     history : dict of arrays
@@ -63,7 +63,7 @@ class RegularizationPath:
     is_grid : bool
         Whether this is the result of :func:`bcfw.grid_path`.
     origin : (d,) array
-        Zeros, clipped to the bounds on w.
+        The zero vector, clipped to the bounds on w.
     snapshot : dict
         The dual state as plain arrays, with which ``warm_start`` continues a path; empty for a grid and for a path that
         was read from a model file.

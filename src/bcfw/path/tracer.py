@@ -73,7 +73,7 @@ class Tracer:
     run : counts, limits and callbacks for all values of lam
     given : the solver that the user has chosen, or None
     eps : the gap that is allowed at and between the breakpoints
-    origin : zeros, clipped to the bounds on w
+    origin : the zero vector, clipped to the bounds on w
     earlier : the counts of the path that is continued
     path : the result, set by :meth:`finish`
     """
@@ -238,7 +238,7 @@ def opened(
     checkpoint: Any = None,
     is_grid: bool = False,
 ) -> Iterator[Tracer]:
-    """Context with a tracer for the problem; on exit, callbacks are told the tracer's ``path``, and limits warn.
+    """Context with a tracer for the problem; on exit, callbacks get its ``path``, and a path that ended early warns.
 
     The arguments are described at :func:`bcfw.train` and :func:`bcfw.regularization_path`.
     """

@@ -44,14 +44,14 @@ def regularization_path(
 
     The path starts at a lam_1 that is computed from the data; above lam_1, the weights are ``(lam_1/lam) w_1``. From
     lam_1 the path goes down from breakpoint to breakpoint. At each breakpoint lam, the problem is solved to a gap of
-    ``kappa eps``, which gives weights w and a dual point (v, ell). At a smaller lam', the dual mass on all outputs but
-    the true ones can be multiplied by any t in [0, 1]. With the best t, the weights w have at lam' the gap
+    ``kappa eps``, which gives weights w and a dual point (v, ell). At a smaller lam', the dual mass on all outputs
+    except the true outputs can be multiplied by any t in [0, 1]. With the best t, the gap of the weights w at lam' is
 
         gap(lam') = h + lam' |w|^2/2 - max_t [t ell - t^2 Q / lam'],      Q = lam^2 |v|^2/2,
 
     with the hinge losses h = sum_i c_i max_y H_i(y; w). The next breakpoint is the lam' at which this gap is eps (see
-    :class:`bcfw.path.bounds.GapBound`; t = lam'/lam gives the linear bound of the paper). If h <= eps, the weights are
-    valid for all smaller lam, and the path is complete. Otherwise it ends at ``lam_min``.
+    :class:`bcfw.path.bounds.GapBound`; t = lam'/lam gives the linear bound of the paper). If h <= eps, the gap of w is
+    at most eps for all smaller lam, and the path is complete. Otherwise it ends at ``lam_min``.
 
     Parameters
     ----------

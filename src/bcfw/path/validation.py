@@ -35,7 +35,7 @@ class Validation(NamedTuple):
 def validation(
     lambdas: np.ndarray, losses: np.ndarray, end: float, is_grid: bool = False, tolerance: float = 0.0
 ) -> Validation:
-    """Return the best lam, and the interval of lam that are almost as good, from the losses of the breakpoints.
+    """Return the best lam, and the interval of almost equally good lam, from the losses of the breakpoints.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def validation(
         The last loss of a path is valid down to this lam.
     is_grid : bool
     tolerance : float
-        The interval's losses are at most the smallest loss plus this.
+        All losses in the interval are at most the smallest loss plus this.
     """
     smallest = losses.min() + ROUNDING * np.abs(losses).max()
     best = int(np.flatnonzero(losses <= smallest)[0])

@@ -19,8 +19,7 @@ import numpy as np
 #: Allowed relative error of a user's value of f, in units in the last place of its type.
 VALUE_ROUNDING = 64.0
 
-#: The lengths t of the difference quotients, on a line of length 1; for shorter lengths, single precision is too
-#: coarse.
+#: The lengths t of the difference quotients, on a line of length 1. Single precision is too coarse for shorter lengths.
 LENGTHS = tuple(0.25**k for k in range(2, 10))
 
 #: A gradient is correct if D(t) and the mean of the slopes at 0 and t agree to this relative accuracy at one length ...

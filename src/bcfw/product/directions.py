@@ -40,7 +40,10 @@ class TowardVertex:
         return None
 
     def settle(self, i: int, choice: Choice, gamma: float) -> None:
-        """Correct block i after a step: after a full step (gamma = 1) it is exactly the vertex, without rounding."""
+        """Remove rounding errors from block i after a step of size gamma, and update its active set, if there is one.
+
+        Without an active set, a full step (gamma = 1) then ends exactly at the vertex.
+        """
         if gamma == 1.0:
             assert choice.toward is not None
             self.x[i][:] = choice.toward

@@ -126,8 +126,8 @@ def minimize(
         Sets of ``bcfw.domains``, or any objects with a method ``argmin(direction)`` that returns an array. With one set
         instead of a list, x is an array everywhere: for the functions, x0, callbacks and the result.
     x0 : list of m arrays (or one array), or None
-        A feasible start. None, or None for a block: the domain's ``start()``; if it has no such method but a ``shape``,
-        its ``argmin`` of zeros.
+        A feasible start. If x0 or its entry for a block is None, the block starts at its domain's ``start()``, or at
+        ``argmin`` of zeros if the domain has a ``shape`` but no ``start()``.
     selection : str, rule or function
         Which blocks come next: "permuted", "full", "cyclic", "uniform", "gap", "greedy", a rule of ``bcfw.selection``,
         or a function ``choose(t, rng, gaps)`` that returns one or more indices.

@@ -243,7 +243,8 @@ class TriedObjective:
     ) -> None:
         """Test ``|g(y) - g(x)| <= L |y - x|``, and ``<g(y) - g(x), y - x> >= 0`` if f is convex.
 
-        L is ``constant``; its inequality is about the gradients of the blocks ``only``, or of all blocks if None.
+        L is ``constant`` (None: the first inequality is not tested). On its left side are the gradients of the blocks
+        ``only``, or of all blocks if ``only`` is None.
         """
         g, h = np.concatenate(self.gradients(x)), np.concatenate(self.gradients(y))
         step, change = np.concatenate(y) - np.concatenate(x), h - g

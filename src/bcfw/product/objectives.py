@@ -115,7 +115,7 @@ class OfProduct:
         return self._tracker_at([x] if self._is_one_block(x) else x).value()
 
     def gradient(self, x: Any) -> Any:
-        """Return the gradient at x, a list with one array per block; if x is an array, an array."""
+        """Return the gradient at x: a list with one array per block, or an array if x is an array."""
         single = self._is_one_block(x)
         blocks = [x] if single else x
         flat = self._tracker_at(blocks).gradients()
@@ -253,9 +253,9 @@ class Quadratic(OfProduct):
     A : list of (k, n_i) matrices, or one (k, sum n_i) matrix, dense or sparse, or None
         None: p is the concatenation of all blocks, so that H is the matrix of a quadratic form in x.
     H : (k, k) symmetric matrix, dense or sparse, or None
-        None: the identity. f is convex if and only if H is positive semidefinite; H need not be. The attribute
-        ``convex`` says whether f is convex. It is None for a large sparse matrix of which this is not known; if
-        ``H = R' R``, give R as A instead.
+        None: the identity. H need not be positive semidefinite. The attribute ``convex`` is True if H is positive
+        semidefinite, False if it is not, and None if this is not known, which happens for large sparse matrices only;
+        if ``H = R' R``, give R as A instead.
     c : list of arrays, one per block, or one array of all entries, or None
         None: no linear term.
 

@@ -31,10 +31,11 @@ AGEING = 1.1
 #: Number of latest answers of a user's oracle that are kept, to compare later answers with them.
 REMEMBERED = 8
 
-#: Two points that differ by at most this, relative to the largest entry, are too close to test f on the line between.
+#: Two points that differ by at most this, relative to their largest entry, are too close to test f on a line from one
+#: to the other.
 NEAR = 1e-6
 
-#: What to do about an oracle that did not minimise.
+#: Advice about an oracle that did not minimise; the end of messages.
 ADVICE = (
     "argmin(direction) must minimise <direction, v> over a set that contains the start (does it maximise?); "
     "bcfw.check_domain(domain) helps, and an oracle that is not exact must have exact = False"

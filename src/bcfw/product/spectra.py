@@ -1,4 +1,4 @@
-"""Largest eigenvalues of symmetric operators, and whether a symmetric matrix is positive semidefinite."""
+"""Spectra of symmetric matrices: the largest absolute eigenvalue, and a test for positive semidefiniteness."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ import numpy as np
 from bcfw.errors import InputError, ObjectiveError
 from bcfw.product.derivatives import VALUE_ROUNDING, Line
 
-#: A block_gradient that differs by more than this from the block of the gradient, relatively, is tested along a line.
+#: If the relative difference of ``block_gradient`` and the block of the gradient is above this, f is tested along a
+#: line.
 BLOCK_AGREEMENT = 1e-3
 
 #: A step on a function that is not convex must decrease f by at least this share of ``gamma * slope``.

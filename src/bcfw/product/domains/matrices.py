@@ -93,7 +93,7 @@ class Spectral(Domain):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """Whether a dense solver is used."""
+        """Whether :meth:`argmin` uses a dense solver, which is exact."""
         return not self._leading.iterative
 
     def for_one_block(self) -> Domain:
