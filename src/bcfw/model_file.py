@@ -157,7 +157,7 @@ def _unreadable(path: PathLike, why: Any) -> InputError:
 
 
 def _plain(name: str, array: Any) -> np.ndarray:
-    """Return an array as safetensors needs it: in C order, of a type with the byte order of this machine."""
+    """Return an array as safetensors needs it: in C order and native byte order, of a type that every machine has."""
     array = np.asarray(array, order="C")
     if array.dtype.kind not in KINDS or array.dtype.itemsize > SIZE_BYTES:
         raise InputError(

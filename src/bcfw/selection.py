@@ -405,7 +405,7 @@ class Sampling(NamedTuple):
     def visits(self, rng: np.random.Generator, blocks: np.ndarray, gaps: np.ndarray | None) -> Visits:
         """Return the visits of one pass, as many as there are blocks.
 
-        If the gaps are unknown (None) or all zero, the blocks are visited in the order of ``order``.
+        They follow ``order`` if the sampling does not use gaps, if the gaps are unknown (None), or if all are zero.
         """
         order = self.order(rng, blocks)
         if not self.by_gap or gaps is None or gaps.max() <= 0.0:

@@ -35,8 +35,9 @@ class PathRun(SolverRun):
 
     Most values of lam are solved in one or two passes, so a certificate that only shows that the gap is still too large
     is expensive. The *stale gap* predicts the gap: it is the sum of the block gaps, each computed at the last visit of
-    its block. A certificate is computed when the stale gap, multiplied by a correction factor, is at most the target.
-    The factor is the ratio of the gap to the stale gap at the latest certificate, at least 1.
+    its block. A certificate is computed when the solver's schedule plans one, and when the stale gap, multiplied by a
+    correction factor, is at most the target. The factor is the ratio of the gap to the stale gap at the latest
+    certificate, at least 1.
 
     Parameters
     ----------

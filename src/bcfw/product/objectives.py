@@ -472,7 +472,10 @@ def read_vector(owner: str, name: str, values: Any, length: int) -> np.ndarray:
 
 
 def as_piece(matrix: Any) -> tuple[Any, Any, Any]:
-    """Return the rows of a block's matrix that are not zero, the matrix without the other rows, and its transpose."""
+    """Return rows, matrix and transpose of a block.
+
+    The rows are those with non-zero entries if the matrix is sparse, else all rows; the returned matrix has these rows.
+    """
     if isinstance(matrix, np.ndarray):
         return slice(None), matrix, matrix.T
     rows = np.unique(matrix.indices[: matrix.nnz])
