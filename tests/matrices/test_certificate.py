@@ -38,7 +38,9 @@ def test_certificate_holds_when_recomputed_from_scratch(case, solver):
     dual = objective.dual(v, sum(ell_i for _, ell_i in blocks))
     if returns_the_dual_point(solver):
         assert dual == pytest.approx(point.dual, abs=ROUNDING)
-        assert point.primal <= objective.primal(case.clip(v)) + ROUNDING  # weights of an earlier certificate may be better
+        assert (
+            point.primal <= objective.primal(case.clip(v)) + ROUNDING
+        )  # weights of an earlier certificate may be better
     else:  # the largest dual value so far may be that of an earlier point
         assert dual - ROUNDING <= point.dual <= objective.optimum.primal + 1e-9
 
