@@ -18,7 +18,7 @@ from bcfw.errors import OracleError
 #: Relative tolerance when a model's upper bound is checked against a value already found.
 CONTRADICTION = 1e-6
 
-#: A negative gap smaller than this, relative to ``1 + |P| + |D|``, is rounding: P and D are sums over numbers of the size
+#: A negative gap smaller than this, relative to ``1 + |P| + |D|``, is rounding: P and D are sums of numbers of the size
 #: of the losses, and may be far smaller than these.
 ROUNDING = 1e-12
 
