@@ -113,7 +113,7 @@ def test_tight_tolerances_are_reached(name, acceleration):
 def test_a_run_that_cannot_gain_any_more_stalls_or_converges():
     for name in NAMES:
         result = CASES[name].few_passes(3000, solver=BlockSolves(acceleration=0), tol=0.0)
-        assert result.status in ("stalled", "converged")
+        assert result.status in ("rounding", "converged")
         assert result.gap <= 1e-9
 
 
