@@ -174,7 +174,7 @@ class OneSlack:
                 run.record_certificate(problem, self.passes, found)
                 run.check_limits(self.passes)
                 if run.status is None and not self._add(plane, v):
-                    run.status = "stalled"
+                    run.stall(run.value_at_zero)
                 if run.status is not None:
                     break
                 self._use_cache(found.gap)
