@@ -18,8 +18,8 @@ from bcfw.errors import OracleError
 #: Relative tolerance when a model's upper bound is checked against a value already found.
 CONTRADICTION = 1e-6
 
-#: A negative gap smaller than this, relative to ``1 + |P| + |D|``, is rounding: P and D are sums over numbers of the size
-#: of the losses, and may be far smaller than these.
+#: A negative gap smaller than this, relative to ``1 + |P| + |D|``, is rounding: P and D are sums over numbers of the
+#: size of the losses, and may be far smaller than these.
 ROUNDING = 1e-12
 
 #: Relative tolerance: an upper bound of the primal value that exceeds the value found by less is as good as that.
@@ -70,12 +70,15 @@ class Certificate(NamedTuple):
     def hinge(self, lam: float, w: np.ndarray) -> HingeSums:
         """The hinge losses at w, whose certificate this is: ``h = P(w) - lam/2 |w|^2``."""
         norm = regulariser(lam, w)
-        return HingeSums(self.primal - norm, self.dual + self.gap_bound - norm)
+        return HingeSums(self.primal - norm, self.primal + (self.gap_bound - self.gap) - norm)
 
     @property
     def primal_bound(self) -> float:
-        """What is proved about the primal value, or else its estimate."""
-        return self.primal if np.isinf(self.gap_bound) else self.dual + self.gap_bound
+        """What is proved about the primal value, or else its estimate.
+
+        The sum of dual value and gap would be another number where the dual value is far larger than the primal one.
+        """
+        return self.primal if np.isinf(self.gap_bound) else self.primal + (self.gap_bound - self.gap)
 
     def proven(self, target: float) -> tuple[Certificate, bool]:
         """The certificate to report, and whether its gap is proved.
@@ -86,7 +89,7 @@ class Certificate(NamedTuple):
         closed = self.gap_bound - self.gap <= CLOSED * (abs(self.primal) + abs(self.dual))
         certified = closed or self.proved(target)
         if certified and self.gap_bound > self.gap:
-            return self._replace(primal=self.dual + self.gap_bound, gap=self.gap_bound), True
+            return self._replace(primal=self.primal_bound, gap=self.gap_bound), True
         return self, certified
 
 
