@@ -58,8 +58,12 @@ class SavedArrays:
         shape: tuple[int | None, ...] = (),
         least: float = -LARGEST,
         most: float = LARGEST,
+        may_be_nan: bool = False,
     ) -> np.ndarray:
-        """A copy of one array of the given type and shape (None: of any length), all of it within [least, most]."""
+        """A copy of one array of the given type and shape (None: of any length), all of it within [least, most].
+
+        NaN is outside, unless the array may have it.
+        """
         array = self[name]
         fits = len(array.shape) == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
         if array.dtype != np.dtype(dtype) or not fits:
@@ -67,7 +71,8 @@ class SavedArrays:
             raise self.damaged(
                 name, f"has {array.dtype} of shape {array.shape} instead of {np.dtype(dtype)} of shape ({sizes})"
             )
-        if array.size and not (array.min() >= least and array.max() <= most):  # or NaN
+        known = array[~np.isnan(array)] if may_be_nan else array
+        if known.size and not (known.min() >= least and known.max() <= most):  # or NaN
             raise self.damaged(name, f"holds numbers that are not within [{least:.6g}, {most:.6g}]")
         return array
 
