@@ -267,6 +267,7 @@ class Group(NamedTuple):
         squared distance to the output, its loss
     labels : the kept outputs, laid out by the model; one slot per block unless ``in_alpha``
     mass, kept : (n, slots) and (n,) mass of the kept outputs and how many they are; no slots unless ``in_alpha``
+    rest : (n,) mass of other outputs; empty unless ``in_alpha``
     joint : (d,) scratch, zero between groups
     places : scratch for coordinates of w
     """
@@ -283,6 +284,7 @@ class Group(NamedTuple):
     labels: Any
     mass: np.ndarray
     kept: np.ndarray
+    rest: np.ndarray
     joint: np.ndarray
     places: np.ndarray
 
