@@ -24,6 +24,10 @@ from bcfw.passes.contract import (
 #: Relative tolerance: a block gap more negative than this is not rounding; the oracle was not maximal.
 ROUNDING = 1e-9
 
+#: The same relative to the score of the truth, which is in the values of all outputs and may be far larger than they
+#: differ.
+SCORE_ROUNDING = 1e-13
+
 
 def direction_to_truth(data: Any, i: int, work: Any) -> None:
     """``d = z(y_i) - z(y)`` for the current labeling y, so that ``B_i d = psi_i(y)``; y_i becomes the current one."""
@@ -71,7 +75,9 @@ def answer_and_direction(data: Any, i: int, w: np.ndarray, state: Any, work: Any
         hinge -= slope_i
         slope_i = 0.0
     state.gap[i] = state.c[i] * slope_i
-    return hinge, is_maximal(hinge, hinge - slope_i)
+    if is_maximal(hinge, hinge - slope_i):
+        return hinge, True
+    return hinge, slope_i >= -SCORE_ROUNDING * abs(truth_value(data, i, w, work))
 
 
 def hinge_upper_bound(data: Any, i: int, w: np.ndarray, hinge: float, work: Any) -> float:
