@@ -20,7 +20,7 @@ from bcfw.records import ORACLE, STEPS, STORE_ONLY, Cache, PlaneSearch
 from bcfw.selection import SAMPLINGS
 from bcfw.solvers.base import Outcome, Solver, best_outcome
 from bcfw.solvers.iterations import iterate
-from bcfw.solvers.master import GAIN_ROUNDING, master_masses, require_qp_solver
+from bcfw.solvers.master import gains, master_masses, require_qp_solver
 from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.plane_vectors import DenseVectors, SparseVectors, vectors_for
@@ -231,11 +231,13 @@ class OneSlack:
         self.vectors.add(v)
         self.idle = np.append(self.idle, 0)
         ell = np.array([one.ell for one in self.planes])
-        self.mass = master_masses(self.gram, ell, np.append(self.mass, 0.0))
-        before, self.w = self.dual, self.vectors.mixture(self.mass)
+        before = np.append(self.mass, 0.0)
+        self.mass = master_masses(self.gram, ell, before)
+        has_gained = gains(self.gram, ell, before, self.mass)
+        self.w = self.vectors.mixture(self.mass)
         self.dual = dual_value(lam, self.w, self.w, float(ell @ self.mass))
         self._drop_idle(self.vectors)
-        return self.dual - before > GAIN_ROUNDING * abs(self.dual)
+        return has_gained
 
     def _drop_idle(self, vectors: DenseVectors | SparseVectors) -> None:
         """Forget planes that have had no mass for a while; that at the start stays."""

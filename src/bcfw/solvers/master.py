@@ -22,9 +22,9 @@ ACCURACY = 1e-10
 #: Masses below this are zero: an interior point has none.
 NO_MASS = 1e-9
 
-#: A gain of less than this share of D is its rounding; what is added to curvatures of one, so that planes may be nearly
-#: the same; and there are so many rounds of the active-set method per plane at most.
-GAIN_ROUNDING = 1e-15
+#: The rounding of slopes, relative to what they are sums of; what is added to curvatures of one, so that planes may be
+#: nearly the same; and there are so many rounds of the active-set method per plane at most.
+SLOPE_ROUNDING = 1e-16
 SINGULAR = 1e-14
 MOST_ROUNDS = 2
 
@@ -59,17 +59,40 @@ def master_masses(gram: np.ndarray, ell: np.ndarray, start: np.ndarray) -> np.nd
 
 
 def polished(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """Better masses, as long as the next ones gain: of the planes with mass, and of the one with the largest slope."""
+    """Better masses, as long as the next ones gain: of the planes with mass, and of the one with the largest slope.
+
+    Where planes are too similar for that, mass moves from one plane to another.
+    """
     for _ in range(MOST_ROUNDS * len(ell)):
-        slope = ell - gram @ mass
         support = mass > 0.0
-        support[np.argmax(slope)] = True
+        support[np.argmax(ell - gram @ mass)] = True
         better = best_on_face(gram, ell, mass, support)
-        change = better - mass
-        if not float(slope @ change - 0.5 * change @ (gram @ change)) > GAIN_ROUNDING * abs(value(gram, ell, mass)):
-            return mass
+        if not gains(gram, ell, mass, better):
+            better = pairwise_stepped(gram, ell, mass)
+            if not gains(gram, ell, mass, better):
+                return mass
         mass = better
     return mass
+
+
+def pairwise_stepped(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """The exact step from the plane with the smallest slope, of those with mass, to the one with the largest."""
+    slope = ell - gram @ mass
+    best, worst = np.argmax(slope), np.argmin(np.where(mass > 0.0, slope, np.inf))
+    curvature = gram[best, best] - 2.0 * gram[best, worst] + gram[worst, worst]
+    step = exact_step(float(slope[best] - slope[worst]), float(max(curvature, 0.0)), float(mass[worst]))
+    better = mass.copy()
+    better[best] += step
+    better[worst] -= step
+    return better
+
+
+def gains(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray, better: np.ndarray) -> bool:
+    """Whether D gains from the change of the masses more than the rounding of its slope there."""
+    change = better - mass
+    slope, size = ell - gram @ mass, np.abs(ell) + np.abs(gram) @ mass
+    gain = float(slope @ change - 0.5 * change @ (gram @ change))
+    return gain > SLOPE_ROUNDING * float(size @ np.abs(change))
 
 
 def best_on_face(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray, support: np.ndarray) -> np.ndarray:
@@ -98,9 +121,10 @@ def newton_step(gram: np.ndarray, slope: np.ndarray, others: np.ndarray, heavies
         return np.zeros(0)
     row = gram[heaviest, others]
     curvature = gram[np.ix_(others, others)] - row - row[:, None] + gram[heaviest, heaviest]
-    size = np.sqrt(np.maximum(np.diag(curvature), np.finfo(float).tiny))
+    rounding = SLOPE_ROUNDING * (np.diag(gram)[others] + gram[heaviest, heaviest])
+    size = np.sqrt(np.maximum(np.diag(curvature), rounding + np.finfo(float).tiny))
     scaled = curvature / size / size[:, None]
-    scaled[np.diag_indices_from(scaled)] += SINGULAR
+    np.fill_diagonal(scaled, 1.0 + SINGULAR)
     return np.asarray(np.linalg.solve(scaled, (slope[others] - slope[heaviest]) / size) / size)
 
 
