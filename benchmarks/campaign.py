@@ -34,8 +34,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-#: A problem that takes longer than this many seconds counts as a failure.
+#: A problem that takes more than this many seconds of processor time counts as a failure.
 PATIENCE = 300
+
+#: So many times longer by the clock on the wall, on a machine that has other things to do.
+WALL = 4
 
 
 @dataclasses.dataclass
@@ -120,7 +123,9 @@ def guarded(one_problem: Problem, number: int, seed: int, patience: int, show: b
 
     trying("unknown")
     signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(patience)
+    signal.signal(signal.SIGPROF, give_up)
+    signal.alarm(WALL * patience)
+    signal.setitimer(signal.ITIMER_PROF, patience)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -137,6 +142,7 @@ def guarded(one_problem: Problem, number: int, seed: int, patience: int, show: b
         return Outcome(_kind, "exception", ["exception"], f"{about} at {Path(place.filename).name}:{place.lineno}")
     finally:
         signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def log_line(number: int, seed: int, outcome: Outcome) -> dict[str, Any]:

@@ -303,6 +303,7 @@ def check(problem: Problem, result: Any, options: dict[str, Any], start: np.ndar
     exact = all(getattr(place.domain, "exact", True) for place in problem.places)
     proved = all(place.exact for place in problem.places)
     blocks = zip(problem.places, result.x, strict=True)
+    claimed = getattr(problem.given, "convex", None)  # a pair of functions says nothing
     descends = options["step"] != "open-loop" and "OpenLoop" not in repr(options["step"])
     checks = {
         "outside": all(place.outside(block.ravel()) <= 1e-9 * place.radius for place, block in blocks),
@@ -312,8 +313,9 @@ def check(problem: Problem, result: Any, options: dict[str, Any], start: np.ndar
         "gap too small": not result.certified or result.gap >= gaps.sum() - room,
         "negative gap": result.gap >= 0.0,
         "block gaps": abs(result.block_gaps.sum() - result.gap) <= room,
-        "certified": result.certified == proved,
-        "converged": result.status != "converged" or (result.gap <= options["tol"] and result.certified),
+        "certified": result.certified == (proved and result.convex is not False),
+        "convex": result.convex is claimed,
+        "converged": result.status != "converged" or (result.gap <= options["tol"] and proved),
         "stalled": result.status != "stalled" or not exact or result.gap <= STALL_ROUNDING * size,
     }
     if descends and smooth.convex:

@@ -48,8 +48,8 @@ class MinimizeResult:
     convex : True, False or None
         Whether f is convex, as the objective says; None if it does not say.
     status : str
-        "converged" (gap <= tol), "estimated" (the same, but not certified), "max_iters", "max_seconds", "stopped" (by a
-        callback), "interrupted" (Ctrl-C) or "stalled" (steps no longer gain anything in floating point).
+        "converged" (gap <= tol), "estimated" (the same, but the gap is not proven), "max_iters", "max_seconds",
+        "stopped" (by a callback), "interrupted" (Ctrl-C) or "stalled" (steps no longer gain anything in floating point).
     n_iters : int
     lmo_calls : (m,) array
         Calls of each block's oracle for steps.

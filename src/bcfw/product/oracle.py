@@ -234,14 +234,15 @@ class Oracle:
                 )
 
     def another(
-        self, i: int, gradient: np.ndarray, rng: np.random.Generator, stuck: bool
+        self, i: int, gradient: np.ndarray, rng: np.random.Generator, settled: bool
     ) -> tuple[np.ndarray | None, int]:
         """A point of block i that is not the current one, if its oracle has any, and how often the oracle was asked.
 
-        The negative gradient, which a user's oracle may not be made for, is tried last, and only if no block moves.
+        The negative gradient, which a user's oracle may not be made for, is tried last, and only of a block that is
+        ``settled``: its oracle answers with the current point, which tells nothing about an oracle that maximises.
         """
         directions = other_directions(gradient, rng)
-        if trusted(self.domains[i]) or stuck:
+        if trusted(self.domains[i]) or settled:
             negative = [-gradient, -directions[1]]
             directions = negative + directions if trusted(self.domains[i]) else directions + negative
         for calls, direction in enumerate(directions, 1):
