@@ -60,7 +60,7 @@ def test_an_oracle_that_maximises_at_a_vertex_while_other_blocks_move():
 
     objective = (lambda x: float(x[0][0]) + 0.5 * float(np.sum((x[1] - UNIT[:2].sum(axis=0) / 2.0) ** 2)), slope)
     upper = Answers(lambda d: np.sign(d), shape=(1,))
-    with pytest.raises(bcfw.OracleError, match="block 0: .*does it maximise"):
+    with pytest.raises(bcfw.OracleError, match=r"block 0: .*does it maximise"):
         bcfw.minimize(objective, [upper, domains.Simplex(5)], x0=[np.ones(1), None], tol=1e-3, max_iters=3)
     right = bcfw.minimize(objective, [Answers(lambda d: -np.sign(d), shape=(1,)), domains.Simplex(5)], tol=1e-3)
     assert right.status == "converged"

@@ -49,7 +49,8 @@ class MinimizeResult:
         Whether f is convex, as the objective says; None if it does not say.
     status : str
         "converged" (gap <= tol), "estimated" (the same, but the gap is not proven), "max_iters", "max_seconds",
-        "stopped" (by a callback), "interrupted" (Ctrl-C) or "stalled" (steps no longer gain anything in floating point).
+        "stopped" (by a callback), "interrupted" (Ctrl-C) or "stalled" (steps no longer gain anything in floating
+        point).
     n_iters : int
     lmo_calls : (m,) array
         Calls of each block's oracle for steps.
