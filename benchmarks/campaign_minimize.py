@@ -241,7 +241,7 @@ def draw_problem(rng: np.random.Generator) -> tuple[str, Problem]:
 def one_problem(number: int, seed: int) -> campaign.Outcome:
     rng = np.random.default_rng([seed, number])
     kind, problem = draw_problem(rng)
-    campaign.trying(f"minimize: {kind}")
+    campaign.trying(f"sets: {kind}")
     size, small = problem.smooth.terms(centre(problem)) or 1.0, len(centre(problem)) < 1000
     step, direction = draw_step(rng, problem), str(rng.choice(["fw", "away", "pairwise", "blended"]))
     if "OpenLoop" in repr(step) or step == "open-loop":
@@ -262,11 +262,36 @@ def one_problem(number: int, seed: int) -> campaign.Outcome:
     if rng.random() < 0.1:
         domains = [bcfw.domains.Counted(domain) for domain in domains]
     start = flat(problem.x0) if problem.x0 is not None and all(x is not None for x in problem.x0) else None
-    result = bcfw.minimize(problem.given, domains, **options)
+    result = minimized(problem, domains, options, single=len(domains) == 1 and number % 2 == 0)
     wrong = check(problem, result, options, start)
     names = ", ".join(repr(domain)[:40] for domain in domains)
     about = f"{type(problem.given).__name__} over {names}; {step}, {direction}, {options['selection']}"
-    return campaign.Outcome(f"minimize: {kind}", result.status, wrong, f"{about}, tol {options['tol']:.2g}: {result}")
+    return campaign.Outcome(f"sets: {kind}", result.status, wrong, f"{about}, tol {options['tol']:.2g}: {result}")
+
+
+def minimized(problem: Problem, domains: list[Any], options: dict[str, Any], single: bool) -> Any:
+    """The result with a list of blocks; ``single``: from a set, a start and a user's functions without lists."""
+    if not single:
+        return bcfw.minimize(problem.given, domains, **options)
+    given, x0 = problem.given, options["x0"]
+    if isinstance(given, tuple | bcfw.objectives.Function):
+        value, gradient = given if isinstance(given, tuple) else (given.value, given.gradient)
+        known = getattr(given, "convex", None), getattr(given, "smoothness", None)
+        given = OneBlock(lambda x: value([x]), lambda x: gradient([x])[0], *known)
+    result = bcfw.minimize(given, domains[0], **{**options, "x0": None if x0 is None else x0[0]})
+    assert isinstance(result.x, np.ndarray)
+    result.x = [result.x]
+    return result
+
+
+@dataclasses.dataclass
+class OneBlock:
+    """A user's objective of one array, an object of no class of the package's."""
+
+    value: Any
+    gradient: Any
+    convex: bool | None
+    smoothness: float | None
 
 
 def centre(problem: Problem) -> np.ndarray:
@@ -409,13 +434,13 @@ def with_a_mistake(rng: np.random.Generator, problem: Problem, options: dict[str
     domains, given, unseen = [place.domain for place in problem.places], problem.given, None
     if rng.random() < 0.5:
         mistake = str(rng.choice(ORACLES))
-        kind, wrong_block = f"minimize: wrong oracle ({mistake})", int(rng.integers(len(domains)))
+        kind, wrong_block = f"wrong oracle: {mistake}", int(rng.integers(len(domains)))
         domains[wrong_block] = Wrong(domains[wrong_block], mistake)
         if problem.x0 is None and not hasattr(domains[wrong_block], "shape"):
             options["x0"] = [domain.domain.start() if isinstance(domain, Wrong) else None for domain in domains]
     else:
         mistake = str(rng.choice(GRADIENTS))
-        kind = f"minimize: wrong gradient ({mistake})"
+        kind = f"wrong gradient: {mistake}"
         right = problem.smooth.gradient
 
         def gradient(x: Any) -> list[np.ndarray]:
@@ -438,7 +463,7 @@ def with_a_mistake(rng: np.random.Generator, problem: Problem, options: dict[str
         least = smallest_value(problem, x)
         if result.value - least > result.gap + ROUNDING * room_at(problem, x):
             if unseen is not None and unseen.cannot_be_seen(x, problem.smooth.gradient(x)):
-                status = "not to be seen"
+                status = campaign.UNSEEN
             else:
                 wrong = ["wrong certificate"]
     return campaign.Outcome(kind, status, wrong, f"{about}: {result}")

@@ -371,8 +371,10 @@ WAYS = {
 def one_problem(number: int, seed: int) -> Outcome:
     rng = random.Random(f"{seed} {number}")
     kind = KINDS[number % len(KINDS)]
-    good = original(kind)
     way = rng.choices(["whole", "forged", "damaged", "foreign", "bomb"], [3, 74, 14, 6, 3])[0]
+    row = f"{way}: {kind.split()[0]}"
+    campaign.trying(row)
+    good = original(kind)
     words, content = WAYS[way](good.content, rng)
     path, data = FOLDER / "tried.bcfw", FOLDER / "tried.txt"
     path.write_bytes(content)
@@ -397,7 +399,7 @@ def one_problem(number: int, seed: int) -> Outcome:
             wrong.append("a whole file answers otherwise")
     if (FOLDER / "evil").exists():
         wrong.append("a pickle was run")
-    return Outcome(f"{kind.split()[0]}, {way}", status, wrong, f"{kind}: {words}")
+    return Outcome(row, status, wrong, f"{kind}: {words}")
 
 
 if __name__ == "__main__":

@@ -79,11 +79,11 @@ def one_path(
     if flip(rng, 0.2):
         options["eps"] = options["tol"] * case.enumerated(weights).primal(np.zeros(case.dim))
         options["tol"] = None
-    kind = f"paths: {name}" if exact else "paths, heuristic"
+    kind = f"paths: {name}" if exact else "heuristic paths"
     model = case.model if weights is None else case.settled or case.model
     given = model, case.X, case.y
     if flip(rng, 0.3):
-        kind, path = "paths, continued", continued(rng, given, options)
+        kind, path = "continued paths", continued(rng, given, options)
     else:
         path = bcfw.regularization_path(*given, **options)
     wrong = check_path(rng, case, weights, path) + check_validation(rng, case, path)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -82,7 +84,9 @@ def test_a_log_is_continued_and_becomes_a_table(monkeypatch, tmp_path, capsys):
         tried.append(number)
         if number == 3:
             raise ZeroDivisionError
-        return campaign.Outcome("odd" if number % 2 else "even", "converged", ["gap"] if number == 4 else [])
+        return campaign.Outcome(
+            "numbers: odd" if number % 2 else "numbers: even", "converged", ["gap"] if number == 4 else []
+        )
 
     for count, failed in ((3, 0), (5, 1)):
         monkeypatch.setattr(sys, "argv", ["campaign_x.py", "--count", str(count), "--log", str(log)])
@@ -90,5 +94,11 @@ def test_a_log_is_continued_and_becomes_a_table(monkeypatch, tmp_path, capsys):
         log.write_text(log.read_text() + '{"cut off\n')
     assert tried == [0, 1, 2, 3, 4]
     assert "campaign_x.py --seed 0 --only 4" in capsys.readouterr().out
-    campaign.print_table([str(log)])
-    assert "| `campaign_x` | even | 3 | 1 |" in capsys.readouterr().out
+    lines = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
+    assert {line["day"] for line in lines} == {time.strftime("%Y-%m-%d")}
+    campaign.print_table([str(log), str(log)])  # what is logged twice counts once
+    table = capsys.readouterr().out
+    assert table.startswith(f"Run on {lines[0]['day']}, seed 0.\n\n| campaign | what | problems | failed |\n")
+    assert "| `campaign_x` | numbers: even, odd | 4 | 1 |" in table
+    assert "| `campaign_x` | unknown | 1 | 1 |" in table
+    assert "| all | | 5 | 2 |" in table
