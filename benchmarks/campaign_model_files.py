@@ -50,6 +50,7 @@ sys.path[:0] = [str(TESTS), str(TESTS / "estimators")]
 
 from test_saved_estimators import CASES, fitted  # noqa: E402 - estimators of all kinds, fitted on small data
 
+from problems import CASES as PROBLEMS  # noqa: E402
 from same import difference  # noqa: E402
 
 #: Most addresses of the worker.
@@ -72,13 +73,14 @@ TAGGERS = {
     "tagger libsvm": ("libsvm", NUMBERS, []),
     "tagger chains": ("libsvm", CHAINS, []),
     "tagger csv": ("csv", TABLE, []),
-}
+} | {f"tagger {name}": ("conll", SENTENCES, ["--attributes", name]) for name in bcfw.formats.ATTRIBUTE_SETS}
 
-#: Results by the name of the model, with data.
-RESULTS = {
-    "result multiclass": (bcfw.models.Multiclass, np.eye(3)[[0, 1, 2, 1]], [0, 1, 2, 1]),
-    "result chain": (bcfw.models.Chain, [np.eye(3)[[0, 1]], np.eye(3)[[2]]], [[0, 1], [1]]),
+#: Results of every model of the package: problems of the tests by name, and the options of train.
+RESULTS: dict[str, tuple[str, dict[str, Any]]] = {
+    f"result {kind}": (next(name for name, case in PROBLEMS.items() if type(case.model) is model), {})
+    for kind, model in bcfw.models.MODELS.items()
 }
+RESULTS["result with kernel"] = ("multiclass-wide", {"solver": bcfw.solvers.KernelBCFW(kernel="rbf", gamma=0.5)})
 
 ESTIMATORS = {f"{name} {case}": (name, case) for name in CASES for case in CASES[name] if case != "of your own"}
 
@@ -107,9 +109,9 @@ def original(kind: str) -> Original:
         assert done.exit_code == 0, done.output
         return Original(path.read_bytes(), None, text, [])
     if kind in RESULTS:
-        model, X, y = RESULTS[kind]
-        bcfw.train(model(), X, y, lam=0.1).save(path)
-        return Original(path.read_bytes(), X, CHAINS if "chain" in kind else NUMBERS, ["-f", "libsvm"])
+        name, options = RESULTS[kind]
+        PROBLEMS[name].few_passes(20, **options).save(path)
+        return Original(path.read_bytes(), PROBLEMS[name].X, CHAINS if "chain" in kind else NUMBERS, ["-f", "libsvm"])
     name, case = ESTIMATORS[kind]
     fitted(name, case).save(path)
     by_name = case in ("attributes", "hashed", "spans of attributes")

@@ -223,7 +223,7 @@ LABELS: list[Callable[[int], Any]] = [
     lambda k: [None, True, "x"][k] if k else "none",
 ]
 
-#: Those that can be sorted, so that the place of a code in classes_ does not depend on where it appears; -1 is no label.
+#: Those that can be sorted, so that the place of a code in classes_ is known before; -1 is no label.
 COMPARABLE = [label for label in LABELS[:-1] if label(0) != -1]
 
 

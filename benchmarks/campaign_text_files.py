@@ -57,7 +57,7 @@ KINDS: dict[str, tuple[str, list[str], bool]] = {
     "csv": ("csv", ["--label", "3"], True),
     "crfsuite by a model of Python": ("crfsuite", [], True),
     "libsvm by a model of Python": ("libsvm", [], False),
-}
+} | {f"conll for {name}": ("conll", ["--attributes", name], True) for name in bcfw.formats.ATTRIBUTE_SETS}
 
 
 class Good(NamedTuple):
