@@ -201,7 +201,7 @@ def print_table(paths: list[str]) -> None:
     print("| campaign | what | problems | failed |\n|---|---|---|---|")
     for (name, group), some in sorted(rows.items()):
         kinds = sorted({line["kind"].partition(": ")[2] for line in some} - {""})
-        what = f"{group}: {', '.join(kinds)}" if kinds else group
+        what = f"{group}: {'; '.join(kinds)}" if kinds else group
         print(f"| `{name}` | {what} | {len(some):,} | {failures_of(some)} |")
     print(f"| all | | {len(lines):,} | {failures_of(lines.values())} |")
     if unseen := sum(line["status"] == UNSEEN for line in lines.values()):

@@ -147,6 +147,6 @@ def test_a_log_is_continued_and_becomes_a_table(monkeypatch, tmp_path, capsys):
     campaign.print_table([str(log), str(log)])  # what is logged twice counts once
     table = capsys.readouterr().out
     assert table.startswith(f"Run on {lines[0]['day']}, seed 0.\n\n| campaign | what | problems | failed |\n")
-    assert "| `campaign_x` | numbers: even, odd | 4 | 1 |" in table
+    assert "| `campaign_x` | numbers: even; odd | 4 | 1 |" in table
     assert "| `campaign_x` | unknown | 1 | 1 |" in table
     assert "| all | | 5 | 2 |" in table
