@@ -101,7 +101,7 @@ def gains(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray, better: np.ndarra
 
 
 def best_on_face(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray, support: np.ndarray) -> np.ndarray:
-    """Return the best masses on the planes of ``support``; a plane that loses its mass on the way leaves the support."""
+    """Return the best masses on the planes of ``support``; a plane that loses its mass on the way leaves them."""
     mass, support = mass.copy(), support.copy()
     while True:
         planes = np.flatnonzero(support)
