@@ -18,7 +18,7 @@ from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.run import PassInfo
 from bcfw.solvers.subgradient import Subgradient
 
-#: The names that ``train(solver=...)`` accepts, besides an instance. Tests that hold for all solvers run over them.
+#: The names that ``train(solver=...)`` accepts, besides an instance; tests of all solvers run over this table.
 SOLVERS: dict[str, type[Solver]] = {
     "auto": Auto,
     "bcfw": BCFW,

@@ -5,7 +5,7 @@ iterates. The dual of this problem has the blocks of the original dual, and its 
 
     w = (v + ratio z) / (1 + ratio),       v = A alpha of the original problem
 
-(clipped if w has bounds). If all weights share one ratio, only w and lam change for the steps: lam becomes
+(clipped if w has bounds). If all weights share one ratio, the steps only see another w and another lam,
 ``(1 + ratio) lam``. If every weight has its own ratio, the features change, too: they are rescaled to units in which
 all weights have equal regularisation.
 """
@@ -97,7 +97,7 @@ class Acceleration:
         pass
 
     def check_progress(self, found: Certificate) -> None:
-        """Adapt the ratio after a certificate, and restart z, if the gap is not the smallest so far."""
+        """If the gap of the new certificate is not the smallest so far, adapt the ratio and restart z."""
         if found.gap >= self._least_gap:
             self.ratio /= 2.0
             self._restart()
@@ -151,7 +151,7 @@ class FeatureAcceleration(Acceleration):
         problem = self.runner.problem
         self.kappa = kappa
         self.ratio = kappa / problem.lam * self.sizes**2
-        self.units = np.sqrt((problem.lam + kappa * self.sizes**2) / (problem.lam + kappa))  # one for the size one
+        self.units = np.sqrt((problem.lam + kappa * self.sizes**2) / (problem.lam + kappa))  # size one has unit one
         self._rescaled = problem.form.rescaled(self._given, self.units)
         self._movements = 0.0
 

@@ -89,7 +89,7 @@ class Auto(Solver):
     - If the model's features are known only through a joint kernel: ``KernelBCFW(kernel="joint")``.
     - If the model solves its blocks in closed form (multiclass, multilabel without a tree) and w has no bounds: exact
       block solves.
-    - In all other cases: multi-plane BCFW with pairwise steps and an accelerated outer loop. It gets the cost of a
+    - In all other cases: multi-plane BCFW with pairwise steps and an accelerated outer loop. It is given the cost of a
       store visit on this problem: the more expensive the oracle, the more passes over the store. Tiny problems with
       compiled oracles begin with plain BCFW, which needs less compiled code; multi-plane takes over the problems that
       plain BCFW has not solved after 300 passes.

@@ -42,8 +42,8 @@ class BCFW(Solver):
     Parameters
     ----------
     sampling : "permuted", "uniform", "cyclic", "gap" or "max-gap"
-        The blocks that a pass visits; a pass makes n visits to n blocks. A rule of :mod:`bcfw.selection` that chooses
-        one block at a time stands for one of these words.
+        The blocks that a pass visits; a pass has n visits, where n is the number of blocks. A rule of
+        :mod:`bcfw.selection` that chooses one block at a time can be given instead of its word.
 
         - "permuted": every block once, in a new random order;
         - "uniform": n blocks drawn with replacement;
@@ -76,7 +76,7 @@ class BCFW(Solver):
         Return the weighted average of the iterates, ``w_bar <- k/(k+2) w_bar + 2/(k+2) w``, with its own certificate
         (not for "max-gap").
     gap_every : int
-        Number of passes between certificates. These passes are counted in visits: with a cache, n visits need fewer
+        Number of passes between certificates. A pass always counts n visits here; with a cache, n visits need fewer
         than n oracle calls.
 
     Examples

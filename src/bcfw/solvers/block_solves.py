@@ -15,7 +15,8 @@ from bcfw.solvers.pass_runner import CLEAR_GAIN, PassRunner
 from bcfw.solvers.run import SolverRun
 from bcfw.solvers.schedule import PredictedByVisits, Schedule
 
-#: Largest distance from moving, in units of its loss, at which a certificate still lists a part for the next visits.
+#: A certificate lists the parts that can move, and the parts whose distance from moving is at most this share of their
+#: loss.
 SLACK = 0.1
 
 #: In passes over at least MANY_BLOCKS blocks, RUN_LENGTH blocks that are neighbours in memory are visited in a row.
@@ -62,9 +63,9 @@ class BlockSolves(Solver):
         ``P(w) + ratio lam/2 |w - z|^2``, where z runs ahead of the iterates. With "features" the distance from z is
         measured in units of the features. With an outer loop the dual may fall from one iteration to the next.
     passes : "auto" or int
-        Number of passes in each iteration. The first pass visits all examples that can move, every other pass the
-        examples that moved at their last visit. With "auto" there are three passes, or more if d is so large that
-        moving z would cost more than the passes.
+        Number of passes in each iteration. The first pass visits all examples that can move; the other passes visit
+        only the examples that moved at their last visit. With "auto" there are three passes, or more if d is so large
+        that moving z would cost more than the passes. The first iteration of a run always has only one pass.
     gap_every : "auto" or int
         Number of iterations between certificates. With "auto" the solver computes a certificate when the last two
         certificates predict that the gap has reached its target; certificates take at most about a fifth of the visits.

@@ -18,12 +18,13 @@ from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.run import SolverRun
 
-#: At the start a part with the largest loss has the factor exp(-FIRST_LOSS) relative to the truth: all outputs have
-#: some mass, and w is small.
+#: At the start the part with the largest loss of its block has the factor exp(-FIRST_LOSS) relative to the truth: all
+#: outputs have some mass, and w is small.
 FIRST_LOSS = 10.0
 
-#: At most MOST_STARTS initial distributions are tried. The mass off the truths is small enough when the best share of
-#: it is at least ENOUGH: if the best share is more than half, the dual value is not negative.
+#: At most MOST_STARTS initial distributions are tried. The exact step from the truths towards a distribution gives the
+#: best share of the mass off the truths. A distribution is accepted if this share is at least ENOUGH: if the share is
+#: at least half, the dual value is not negative.
 MOST_STARTS = 5
 ENOUGH = 0.5
 

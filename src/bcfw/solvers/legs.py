@@ -18,7 +18,7 @@ from bcfw.saved_arrays import SavedArrays
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.run import SolverRun
 
-#: Prefix of the names that a checkpoint of legs has besides the names of the dual state.
+#: Prefix of the names of the arrays that a checkpoint of legs holds in addition to the dual state.
 PREFIX = "legs_"
 
 #: Columns of the history that are NaN in runs of solvers without a dual point.
@@ -31,8 +31,8 @@ class Legs:
 
     Training is divided into *legs* of ``passes`` passes. Each leg ends by saving the state. The next leg starts from
     the saved state (the dual point and the best weights) and has its own random numbers. So a run that is resumed from
-    the file (``warm_start`` with this path) takes exactly the steps of an uninterrupted run and ends with exactly its
-    certificate; at most one leg is lost. Everything else that a solver remembers (momentum, averages, the cache) starts
+    the file (``warm_start`` with this path) repeats the steps and the final certificate of an uninterrupted run
+    exactly; at most one leg is lost. Everything else that a solver remembers (momentum, averages, the cache) starts
     anew in each leg, and so do the stored outputs of models written in Python: legs should be long enough for this.
     The solver must not read the clock; "auto" reads it if the model does not count the operations of its oracle.
 

@@ -23,7 +23,7 @@ ACCURACY = 1e-10
 #: Masses of PIQP up to this number are set to zero: an interior point has no zero masses.
 NO_MASS = 1e-9
 
-#: The rounding of slopes, relative to the numbers that a slope is the sum of; the number that is added to curvatures
+#: The rounding of slopes, relative to the numbers that are added up in a slope; the number that is added to curvatures
 #: scaled to one, so that planes may be nearly equal; and the largest number of active-set rounds per plane.
 SLOPE_ROUNDING = 1e-16
 SINGULAR = 1e-14
@@ -44,7 +44,9 @@ def require_qp_solver() -> Any:
 
 
 def master_masses(gram: np.ndarray, ell: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return the (J,) masses that maximise D, at least as good as the best masses between ``start`` and the last plane.
+    """Return (J,) masses that maximise D up to rounding.
+
+    The masses are at least as good as the best masses between ``start`` and the last plane.
 
     Parameters
     ----------
@@ -101,7 +103,7 @@ def gains(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray, better: np.ndarra
 
 
 def best_on_face(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray, support: np.ndarray) -> np.ndarray:
-    """Return the best masses on the planes of ``support``; a plane that loses its mass on the way leaves them."""
+    """Return the best masses on the planes of ``support``; a plane that loses its mass on the way is left out."""
     mass, support = mass.copy(), support.copy()
     while True:
         planes = np.flatnonzero(support)
@@ -123,7 +125,7 @@ def best_on_face(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray, support: n
 def newton_step(gram: np.ndarray, slope: np.ndarray, others: np.ndarray, heaviest: int) -> np.ndarray:
     """Return the change of the masses of ``others`` that maximises D if masses may be negative.
 
-    The mass of the heaviest plane changes by the opposite of the sum.
+    The mass of the heaviest plane changes by minus the sum of these changes.
     """
     if not len(others):
         return np.zeros(0)

@@ -43,17 +43,17 @@ class DenseVectors:
         self._matrix[self._places[-1]] = v
 
     def products(self, v: np.ndarray) -> np.ndarray:
-        """(J,) ``<v_j, v>``."""
+        """Return the (J,) inner products ``<v_j, v>``."""
         return np.asarray(np.einsum("jk,k->j", self._matrix, v)[self._places])
 
     def mixture(self, mass: np.ndarray) -> np.ndarray:
-        """``sum_j mass_j v_j``, a new vector."""
+        """Return ``sum_j mass_j v_j`` as a new vector."""
         shares = np.zeros(len(self._matrix))
         shares[self._places] = mass
         return np.einsum("j,jk->k", shares, self._matrix)
 
     def keep(self, kept: np.ndarray) -> None:
-        """Forget all but those with these numbers."""
+        """Remove all vectors except the vectors with the numbers ``kept``."""
         places = [self._places[j] for j in kept]
         self._free += set(self._places).difference(places)
         self._places = places
@@ -77,16 +77,16 @@ class SparseVectors:
         self._rows.append(sp.csr_matrix((v[index], index, [0, len(index)]), shape=(1, self._dim)))
 
     def products(self, v: np.ndarray) -> np.ndarray:
-        """(J,) ``<v_j, v>``."""
+        """Return the (J,) inner products ``<v_j, v>``."""
         return np.array([(row @ v)[0] for row in self._rows])
 
     def mixture(self, mass: np.ndarray) -> np.ndarray:
-        """``sum_j mass_j v_j``, a new vector."""
+        """Return ``sum_j mass_j v_j`` as a new vector."""
         used = np.flatnonzero(mass)
         return np.asarray(mass[used] @ sp.vstack([self._rows[j] for j in used], format="csr"))
 
     def keep(self, kept: np.ndarray) -> None:
-        """Forget all but those with these numbers."""
+        """Remove all vectors except the vectors with the numbers ``kept``."""
         self._rows = [self._rows[j] for j in kept]
 
 

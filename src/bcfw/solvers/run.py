@@ -64,7 +64,7 @@ class SolverRun(Run):
     Attributes
     ----------
     problem : the problem on which steps are taken; :class:`bcfw.solvers.KernelBCFW` sets its problem in kernel values
-    value_at_zero : P(0) of the problem, the unit of tolerances
+    value_at_zero : P(0) of the problem, the unit of tolerances (see ``DualProblem.value_at_zero``)
     calls : number of oracle calls of steps
     cached_visits : number of visits that may have used the cache instead of the oracle
     store_visits : number of visits that used the store only
@@ -109,7 +109,7 @@ class SolverRun(Run):
         return compile_seconds() - self._compiled_before
 
     def certificate_due(self, problem: DualProblem, planned: bool) -> bool:
-        """Return whether the solver computes a certificate now; ``planned`` says whether its schedule has one here."""
+        """Return whether the solver computes a certificate now; ``planned`` says whether its schedule wants one."""
         return planned
 
     def certify_state(self, problem: DualProblem) -> Certificate:

@@ -32,7 +32,7 @@ FALLING = 0.3
 
 
 class Schedule:
-    """A certificate after every ``every`` iterations."""
+    """Schedule with a certificate after every ``every``-th iteration."""
 
     def __init__(self, every: int) -> None:
         self.every = every
@@ -49,12 +49,12 @@ class Schedule:
 
 
 class Predicted(Schedule):
-    """A certificate when the gap is predicted to reach its target, and after ``LONGEST`` iterations without one.
+    """Schedule with a certificate when the gap is predicted to reach its target.
 
-    The prediction is that the logarithm of the gap falls along the line through the last two certificates. Costs are
-    counted, not timed: a visit with the oracle costs 1, a store visit costs ``store_cost``, and a certificate costs its
-    number of oracle calls. A certificate is delayed while it would raise the share of all certificates in the cost
-    above ``MOST_SHARE``.
+    The prediction is that the logarithm of the gap falls along the line through the last two certificates. After
+    ``LONGEST`` iterations without a certificate, a certificate is due in any case. Costs are counted, not timed: a
+    visit with the oracle costs 1, a store visit costs ``store_cost``, and a certificate costs its number of oracle
+    calls. A certificate is delayed while it would raise the share of all certificates in the cost above ``MOST_SHARE``.
 
     Parameters
     ----------
@@ -102,14 +102,14 @@ class Predicted(Schedule):
 
 
 class PredictedByVisits(Schedule):
-    """A certificate when the gap is predicted to reach its target, for passes that visit fewer and fewer blocks.
+    """Schedule by the predicted gap for passes that visit fewer and fewer blocks.
 
-    The prediction is that the logarithm of the gap falls with the number of visits along the line through the last two
-    certificates. The longest wait is the number of visits that keeps certificates at ``MOST_SHARE`` of the cost, or
-    ``LONGEST_BY_VISITS`` iterations if these make fewer visits; the shortest wait is a quarter of this number of
-    visits. A certificate is due at once if an iteration hardly gains anything: only a certificate finds the other
-    blocks that can still gain. A certificate is also due after the first iteration, because certificates determine
-    which blocks are visited.
+    A certificate is due when the gap is predicted to reach its target. The prediction is that the logarithm of the gap
+    falls with the number of visits along the line through the last two certificates. The longest wait is the number of
+    visits that keeps certificates at ``MOST_SHARE`` of the cost, or ``LONGEST_BY_VISITS`` iterations if these make
+    fewer visits; the shortest wait is a quarter of this number of visits. A certificate is due at once if an iteration
+    hardly gains anything: only a certificate finds the other blocks that can still gain. A certificate is also due
+    after the first iteration, because certificates determine which blocks are visited.
 
     Parameters
     ----------

@@ -11,8 +11,8 @@ from bcfw.dual import DualProblem
 
 
 def oracle_seconds(problem: DualProblem) -> float:
-    """Return the seconds per block of a pass that only calls the oracle: the shortest of some times on a few blocks."""
-    some = problem.blocks[:: max(1, len(problem.blocks) // 20)].copy()  # contiguous, as in a pass
+    """Return the seconds of an oracle call, without a step: the shortest of several measurements on a few blocks."""
+    some = problem.blocks[:: max(1, len(problem.blocks) // 20)].copy()  # contiguous, as the blocks of a pass are
     problem.ask_oracle(some[:1])  # compile before the time is measured
     times = [0.0]
     while len(times) <= 3 or (len(times) <= 10 and sum(times) < 0.01):
