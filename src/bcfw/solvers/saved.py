@@ -1,4 +1,4 @@
-"""Solvers in model files: by name and options."""
+"""Saving a solver in a model file, as its name and options, and restoring the solver from the file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from bcfw.solvers import SOLVERS, Solver
 
 
 def solver_header(solver: Any, arrays: dict[str, Any]) -> dict[str, Any]:
-    """A solver as JSON: "solver", its name in ``SOLVERS``, and "options".
+    """Return the JSON header of a solver: "solver", the solver's name in ``SOLVERS``, and "options".
 
-    Of one that is a user's own, or has options that are no data, such as a selection rule, only "class", its name.
+    The header has only "class", the name of the solver's class, if a user has defined the class or if an option cannot
+    be saved as data (for example a function).
     """
     names = [word for word, kind in SOLVERS.items() if kind is type(solver)]
     try:
@@ -24,7 +25,7 @@ def solver_header(solver: Any, arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def saved_solver(header: dict[str, Any], saved: SavedArrays) -> Solver | None:
-    """The solver, or None if the file has only the name of its class."""
+    """Return the solver that the header describes; None if the header has only the name of the solver's class."""
     if "class" in header:
         return None
     if header["solver"] not in SOLVERS:
