@@ -24,8 +24,8 @@ from bcfw.passes.contract import (
 #: Relative tolerance of :func:`is_maximal`: a block gap more negative than this is not due to rounding.
 ROUNDING = 1e-9
 
-#: A negative slope of at most this share of the truth's score is due to rounding, too: the score of the truth enters the
-#: values of all outputs, and may be far larger than the differences of these values.
+#: A negative slope of at most this share of the truth's score is due to rounding, too: the score of the truth enters
+#: the values of all outputs, and may be far larger than the differences of these values.
 SCORE_ROUNDING = 1e-13
 
 
