@@ -113,7 +113,7 @@ def hinge_sums(c: np.ndarray, hinges: np.ndarray) -> HingeSums:
     Raise ``OracleError`` if an upper bound is below the found value by more than rounding, or NaN.
     """
     found, at_most = hinges
-    for i in np.flatnonzero(~(at_most >= found - CONTRADICTION * (1.0 + np.abs(found))))[:1]:  # or NaN
+    for i in np.flatnonzero(~(at_most >= found - CONTRADICTION * (1.0 + np.abs(found))))[:1]:  # also if a value is NaN
         raise OracleError(
             f"example {i}: the model's upper bound says that the hinge loss is at most {at_most[i]:.6g}, but an output "
             f"with {found[i]:.6g} is known; upper_bound must be at least max_y loss(y_true, y) + <w, features(x, y)>",

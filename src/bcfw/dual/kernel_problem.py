@@ -238,7 +238,7 @@ class KernelProblem(DualProblem):
         blocks = blocks[gaps[blocks] > 0.0]
         return blocks[:AHEAD]
 
-    # --- what is returned
+    # --- the returned predictor
 
     def weights(self, solution: np.ndarray | None = None) -> KernelWeights:
         """Return the predictor with the coefficients ``solution``, by default the current coefficients."""

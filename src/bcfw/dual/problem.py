@@ -140,7 +140,7 @@ class DualProblem:
         self.tally = np.zeros(TALLY_SIZE)
         self.oracle_calls = 0
         self._threads = Threads(n_jobs)
-        self._fingerprint: str = form.fingerprint(data)  # now: oracles may change the model's attributes
+        self._fingerprint: str = form.fingerprint(data)  # before any oracle call, which may change the model
 
     def start_anew(self, c: np.ndarray) -> None:
         """Put all mass on the truths, with v = 0 and without a store or lists; c are the shares of the blocks."""
@@ -172,7 +172,7 @@ class DualProblem:
         return self.form.name, {"examples": self.n_blocks, **self.form.sizes()}
 
     def _what_helps(self) -> str:
-        """Return advice for messages: fewer features, or fewer labels if those are what makes w large.
+        """Return advice for messages: to use fewer features, or fewer labels if the number of labels makes w large.
 
         Labels make w large if there are more labels than features, or if the weights that do not belong to features
         (such as transitions) do not fit into memory.
@@ -340,8 +340,8 @@ class DualProblem:
     def open_store(self, capacity: int, active: bool, template: Any = store_pass) -> Store:
         """Open the store, with room for ``capacity`` labelings per block, and return it.
 
-        With ``active`` the stored labelings carry mass; otherwise they are only a cache. Mass that is already in the
-        averages stays there, as the rest of its block. Visits and certificates will run ``template``, which is
+        With ``active`` the stored labelings carry mass; otherwise the store is only a cache. Mass that is already in
+        the averages remains there, as the rest of its block. Visits and certificates will run ``template``, which is
         ``store_pass`` or a variant of it.
         """
         self._store_pass = template

@@ -43,7 +43,7 @@ def change_lam(problem: DualProblem, lam: float, keep: str = "w") -> None:
     if problem.untouched:  # all mass is on the truths, and v = 0
         return
     if problem.store is not None:
-        problem.store.used[:] = 0  # the next run counts its rounds anew
+        problem.store.used[:] = 0  # the next run begins to count its rounds at zero
     if keep == "w":
         shrink(problem, rho)
     else:
@@ -95,7 +95,7 @@ def move_to_first_breakpoint(problem: DualProblem, gap: float, lam_min: float) -
     origin = problem.state.w.copy()
     corners = find_corners(problem, problem.form.make_labelings(problem.data))
     value = hinge_sums(problem.state.c, corners.hinges).found
-    if value > 0.0:  # else w_0 is best for every lam
+    if value > 0.0:  # otherwise w_0 is optimal for every lam
         if gap == 0.0:
             raise OptionError("regularization_path: tol P(0) is 0, a gap that no path keeps; give eps instead of tol")
         step_to_corners(problem, corners, 1.0)
