@@ -1,8 +1,8 @@
-"""Checks before large allocations: an error that names the arrays if they cannot fit into the memory of this process.
+"""Checks before large allocations: they raise an error that names the arrays if these cannot fit into memory.
 
-The memory that a process may have is the smallest of the machine's memory, the limits of its control groups
-(containers), and the limit of its address space (``ulimit -v``) minus what it already uses. Memory that other processes
-use is not subtracted: an allocation that could fit into the machine is tried.
+The memory that a process may have is the minimum of three numbers: the memory of the machine, the limits of its control
+groups (containers), and the limit of its address space (``ulimit -v``) minus the address space that it already uses.
+The memory of other processes is not subtracted: an allocation that could fit into the machine is tried.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def require_room(owner: str, sizes: Mapping[str, int], parts: Mapping[str, int],
     parts : mapping
         Bytes of each part, by the name of the part.
     advice : str
-        The end of the error message: what the user can do.
+        The end of the error message, which says what the user can do.
     """
     needed, (allowed, limit) = sum(parts.values()), available()
     if needed <= allowed:
@@ -45,7 +45,7 @@ def require_room(owner: str, sizes: Mapping[str, int], parts: Mapping[str, int],
 
 @contextlib.contextmanager
 def memory_named(owner: str, sizes: Mapping[str, int], advice: str) -> Iterator[None]:
-    """Context that turns a ``MemoryError`` into a ``TooLargeError``, which says what the memory was for."""
+    """Context that turns a ``MemoryError`` into a ``TooLargeError``, whose message says what the memory was for."""
     try:
         yield
     except BcfwError:
@@ -55,6 +55,7 @@ def memory_named(owner: str, sizes: Mapping[str, int], advice: str) -> Iterator[
 
 
 def _numbers(owner: str, sizes: Mapping[str, int]) -> str:
+    """Return the owner and its sizes, the first words of error messages."""
     numbers = ", ".join(f"{size:,} {name}" for name, size in sizes.items())
     return f"{owner} with {numbers}" if numbers else owner
 
@@ -73,6 +74,7 @@ def available() -> tuple[int, str]:
 
 
 def _limits() -> Iterator[tuple[int, str]]:
+    """Yield every limit that can be found on this system: its bytes, and its name in error messages."""
     with contextlib.suppress(AttributeError, ValueError, OSError):  # not on Windows
         yield os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), "this machine"
     with contextlib.suppress(OSError, ValueError):

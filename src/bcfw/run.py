@@ -1,4 +1,4 @@
-"""What every optimisation run shares: limits, callbacks, Ctrl-C, history, status and the warning at its end."""
+"""The class Run, shared by all optimisers: limits, callbacks, Ctrl-C, history, status and the warning at the end."""
 
 from __future__ import annotations
 
@@ -16,33 +16,35 @@ import numpy as np
 
 from bcfw.errors import ConvergenceWarning, OptionError, warn
 
-#: Relative to the objective, a gap that is no more than rounding: a run that stalls there has the status "rounding".
+#: A gap of at most this share of the objective is rounding: a run that stalls with this gap has the status "rounding".
 ROUNDING = 1e-9
 
-#: Where users find what a quiet run says.
+#: The logger of the library; it receives the summary of every run.
 LOGGER = logging.getLogger("bcfw")
 
 
 def now() -> float:
-    """Seconds of the clock that runs and solvers read; it never goes back."""
+    """Return the seconds of a monotonic clock, which all runs and solvers use."""
     return time.perf_counter()
 
 
 @dataclass(frozen=True)
 class Info:
-    """What a callback sees; return True from it to stop. Each optimiser has a subclass with names of its own.
+    """The argument of callbacks: the progress of a run. A callback returns True to stop the run.
+
+    Each optimiser has a subclass with additional names.
 
     Attributes
     ----------
-    unit : what is counted, "passes" or "iters"
-    done : how many of them are done
-    seconds : since the start
-    latest : the newest row of the history, which was recorded after ``latest[unit]`` of them
+    unit : what the run counts, "passes" or "iters"
+    done : the number of passes or iterations so far
+    seconds : seconds since the start of the run
+    latest : the newest row of the history, which was recorded after ``latest[unit]`` passes or iterations
     gap_target : the gap at which the run has converged
-    limit : how many may be done; infinity for no limit
-    max_seconds : when the run ends at the latest; None for no limit
+    limit : the largest number of passes or iterations; infinity for no limit
+    max_seconds : the largest number of seconds; None for no limit
     point : function that returns a copy of the current point
-    compile_seconds : how many of the seconds were spent compiling
+    compile_seconds : the part of ``seconds`` that was spent compiling
     """
 
     unit: str
@@ -57,7 +59,7 @@ class Info:
 
     @property
     def training_seconds(self) -> float:
-        """Seconds since the start without those spent compiling."""
+        """Seconds since the start of the run, without the seconds of compilation."""
         return self.seconds - self.compile_seconds
 
     @property
@@ -67,9 +69,9 @@ class Info:
 
     @property
     def distance(self) -> float:
-        """How far the latest record is from the end of the run: the logarithm of the gap over its target, down to 0.
+        """How far the run is from convergence: ``log(gap / gap_target)`` of the latest record, but at least 0.
 
-        It is infinite if the target is zero.
+        The distance is infinite if the target is zero and the gap is not.
         """
         if self.gap <= self.gap_target:
             return 0.0
@@ -77,7 +79,7 @@ class Info:
 
     @property
     def shown(self) -> dict[str, float]:
-        """Values that a display shows besides the gap, by their names."""
+        """Values by name that a progress display shows besides the gap."""
         return {}
 
 
@@ -85,7 +87,7 @@ Callback = Callable[[Any], Any]
 
 
 def check_callbacks(callbacks: Any) -> None:
-    """Raise unless it is a sequence of callables."""
+    """Raise ``OptionError`` unless ``callbacks`` is a sequence of callables."""
     if callable(callbacks):
         raise OptionError("callbacks must be a sequence of callables; wrap the one you gave in a list")
     if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
@@ -94,16 +96,17 @@ def check_callbacks(callbacks: Any) -> None:
 
 @contextlib.contextmanager
 def announced(callbacks: Sequence[Callback]) -> Iterator[Callable[[Any], None]]:
-    """Call the methods ``start()`` and ``finish(result)`` of the callbacks that have them, around a run.
+    """Context of a run: call ``start()`` of the callbacks at its beginning, and ``finish(result)`` at its end.
 
-    The result is what was given to the function that the context yields, whose summary is logged at the level INFO;
-    None if it was not called: the run failed.
+    Callbacks without these methods are skipped. The context yields a function, which the caller calls with the result
+    of the run; the function logs the result's summary at the level INFO. If the run fails before this call, the
+    callbacks get ``finish(None)``.
     """
 
     def tell(name: str, *facts: Any) -> None:
         for callback in callbacks:
             method = getattr(callback, name, None)
-            if callable(method):  # an attribute of that name may be something else, such as a time
+            if callable(method):  # "start" may be another attribute, such as a time
                 method(*facts)
 
     results: list[Any] = []
@@ -120,7 +123,7 @@ def announced(callbacks: Sequence[Callback]) -> Iterator[Callable[[Any], None]]:
 
 
 def wants_to_stop(answer: Any) -> bool:
-    """Whether a callback's answer counts as True."""
+    """Return whether a callback's return value is true; raise ``OptionError`` if it has no truth value."""
     try:
         return bool(answer)
     except (TypeError, ValueError) as error:
@@ -128,9 +131,9 @@ def wants_to_stop(answer: Any) -> bool:
 
 
 class Interrupt:
-    """While active, the first Ctrl-C only sets ``requested``; a second one raises as usual.
+    """Context in which the first Ctrl-C only sets ``requested``; a second Ctrl-C raises ``KeyboardInterrupt``.
 
-    Works in the main thread; elsewhere Python never delivers the signal, so nothing is installed.
+    The handler is only installed in the main thread: Python never delivers the signal to other threads.
     """
 
     def __init__(self) -> None:
@@ -158,25 +161,26 @@ class Interrupt:
 class Run:
     """Limits, history and callbacks of one run.
 
-    An optimiser reports what it has done (:meth:`record`, :meth:`after`) and asks whether to go on (:attr:`status` is
-    None while it may).
+    An optimiser reports its progress (:meth:`record`, :meth:`after`) and goes on while :attr:`status` is None.
 
     Parameters
     ----------
     gap_target : float
         The gap at which the run has converged.
     limit : float
-        How many passes (or iterations) it may take.
+        The largest number of passes (or iterations).
     max_seconds : float or None
+        The largest number of seconds; None for no limit.
     callbacks : sequence of callables
-        Each is called with an ``info`` after every pass.
+        Each is called with an :class:`Info` after every pass or iteration.
     autosave : (seconds, function) or None
-        Called after a pass, or within a long one, when so many seconds have gone since the last time.
+        The function is called after a pass, or during a long pass, when this many seconds have passed since its last
+        call.
     unit : str
-        What is counted: the column of the history that holds it, and, after "max_", the status when the limit ends the
-        run.
+        What the run counts, "passes" or "iters". The column of the history with the count has this name, and the status
+        is "max_" + ``unit`` if the limit ends the run.
     info : class
-        The subclass of :class:`Info` that callbacks see.
+        The subclass of :class:`Info` that callbacks get.
     """
 
     def __init__(
@@ -199,29 +203,29 @@ class Run:
         self.status: str | None = None
         self.interrupt = Interrupt()
         self.rows: list[dict[str, float]] = []
-        #: A copy of the point that would be returned now; the optimiser says how to get it.
+        #: Function that returns a copy of the current point; the optimiser sets it.
         self.point: Callable[[], Any]
         self._start = now()
         self._saved = self._start
 
     @property
     def seconds(self) -> float:
-        """Wall-clock time since the start."""
+        """Wall-clock seconds since the start of the run."""
         return now() - self._start
 
     @property
     def compile_seconds(self) -> float:
-        """How many of these seconds were spent compiling; none where nothing is compiled."""
+        """Seconds that were spent compiling; 0 for optimisers that compile nothing."""
         return 0.0
 
     def record(self, converged: bool, **row: float) -> None:
-        """Add a row to the history, which must have the columns ``unit`` and gap; the caller judges convergence."""
+        """Add a row to the history, with at least the columns ``unit`` and "gap"; the caller decides on convergence."""
         self.rows.append({"seconds": self.seconds, **row})
         if converged:
             self.status = "converged"
 
     def check_limits(self, done: float) -> None:
-        """Set the status if a limit is reached or Ctrl-C was pressed."""
+        """Set the status if ``done`` or the time has reached its limit, or if Ctrl-C was pressed."""
         if self.status is not None:
             return
         if self.interrupt.requested:
@@ -232,22 +236,22 @@ class Run:
             self.status = f"max_{self.unit}"
 
     def stall(self, scale: float) -> None:
-        """End the run, unless it has ended, because no step gains anything any more.
+        """End the run, because no step gains anything any more; a status that is already set does not change.
 
-        The status is "rounding" where the latest gap is as small as the rounding of an objective of size ``scale``,
-        else "stalled".
+        The status is "rounding" if the latest gap is as small as the rounding of an objective of size ``scale``, and
+        "stalled" otherwise.
         """
         if self.status is None:
             self.status = "rounding" if self.rows[-1]["gap"] <= ROUNDING * scale else "stalled"
 
     def save_if_due(self) -> None:
-        """Save if it is time; an optimiser may ask for it wherever its state is whole."""
+        """Save if it is time; an optimiser may call this whenever its state is consistent, also during a pass."""
         if self.autosave is not None and now() - self._saved >= self.autosave[0]:
             self.autosave[1]()
             self._saved = now()
 
     def after(self, done: float) -> None:
-        """After a pass or an iteration: save if it is time, and call the callbacks."""
+        """End a pass or an iteration: save if it is time, and call the callbacks, one of which may stop the run."""
         self.save_if_due()
         if not self.callbacks:
             return
@@ -267,11 +271,14 @@ class Run:
                 self.status = "stopped"
 
     def history(self) -> dict[str, np.ndarray]:
-        """The recorded rows as arrays of equal length."""
+        """Return the recorded rows by column, as arrays of equal length."""
         return {key: np.array([row[key] for row in self.rows]) for key in self.rows[0]}
 
     def warn_unless_converged(self, gap: float, hint: Callable[[], str] = str) -> None:
-        """One warning when a limit ended the run, with what ``hint()`` adds; a stop that users asked for is silent."""
+        """Warn if a limit or a stall ended the run, and add the advice that ``hint()`` returns.
+
+        There is no warning if the user stopped the run.
+        """
         limit = f"max_{self.unit}"
         advice = {
             limit: f"raise {limit} or tol",
@@ -286,11 +293,11 @@ class Run:
 
 
 def duration(training_seconds: float, compile_seconds: float) -> str:
-    """Both times in words, as summaries of runs have them; compilation only where it was seen."""
+    """Return the text for both times in summaries; a compilation time that would be shown as 0.0 s is left out."""
     compiled = f" (and {compile_seconds:.1f} s of compilation)" if compile_seconds >= 0.05 else ""
     return f"{training_seconds:.2f} s{compiled}"
 
 
 def warn_of_limit(message: str) -> None:
-    """A ConvergenceWarning that shows the user's own line."""
+    """Issue a ``ConvergenceWarning`` that points to the user's line of code."""
     warn(message, ConvergenceWarning)

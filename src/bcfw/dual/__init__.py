@@ -1,4 +1,7 @@
-"""The dual of a structural SVM: one problem, its block state, certificates, change of lam, snapshots."""
+"""The dual of a structural SVM: data and state of one problem, certificates, change of lam, snapshots.
+
+Solvers, which change the state, are not here but in :mod:`bcfw.solvers`.
+"""
 
 from bcfw.dual.certificates import Certificate
 from bcfw.dual.opening import open_problem

@@ -1,4 +1,4 @@
-"""One step of all blocks at once: the oracle's corners at one w, and the move towards them (bcfw-2013, Alg. 2)."""
+"""A batch Frank-Wolfe step: find the corners of all blocks at one w, then move towards them (bcfw-2013, Alg. 2)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,14 @@ from bcfw.records import STEPS, in_order
 class Corners(NamedTuple):
     """What the oracle returned for every block at the current w.
 
-    ``hinges`` (2, n) are the hinge losses, found and at most, ``losses`` (n,) those of the labelings, ``moves`` (n,)
-    says which blocks they are for, and ``step`` (d,) is where v goes from here if all of these move there.
+    Attributes
+    ----------
+    hinges : (2, n) hinge losses: the values that the oracle found, and upper bounds of them
+    losses : (n,) losses of the oracle's outputs
+    moves : (n,) whether the block will move; with a heuristic oracle, a block stays if its output is no better than
+        its average
+    step : (d,) change of v if every block with ``moves`` goes all the way to its corner
+    labelings : outputs of the blocks with ``moves``, laid out by the model
     """
 
     hinges: np.ndarray
@@ -26,7 +32,7 @@ class Corners(NamedTuple):
 
 
 def find_corners(problem: DualProblem, labelings: Any) -> Corners:
-    """Ask the oracle about all blocks at the current w; ``labelings`` has room for one per block."""
+    """Call the oracle on all blocks at the current w; its outputs are written to ``labelings``, one slot per block."""
     n, blocks = problem.n_blocks, problem.blocks
     problem.expect(in_order(blocks))
     found = Corners(np.zeros((2, n)), np.zeros(n), np.zeros(n, np.bool_), np.zeros_like(problem.v), labelings)
@@ -36,7 +42,7 @@ def find_corners(problem: DualProblem, labelings: Any) -> Corners:
 
 
 def step_to_corners(problem: DualProblem, corners: Corners, gamma: float) -> None:
-    """Move all blocks by gamma towards their corners."""
+    """Move all blocks with ``corners.moves`` by the step size gamma towards their corners."""
     v = problem.v
     blocks = problem.blocks
     problem.sweep(batch_step_pass, len(blocks), blocks, gamma, corners.losses, corners.moves, corners.labelings)

@@ -1,4 +1,4 @@
-"""Certificates of a problem: of its current dual point, of another one, and of any weights against the current one."""
+"""Functions that certify a point of a problem by a pass of the oracle: its current state, a dual point, or weights."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import numpy as np
 from bcfw.dual.certificates import Certificate, certificate, dual_value, hinge_sums
 from bcfw.dual.problem import DualProblem
 
-#: Relative difference of the sum of the block gaps and P - D beyond which rounding has separated w from its blocks.
+#: If the sum of the block gaps and P - D differ by more than this, relatively, then w (or v and ell) no longer agrees
+#: with the block averages, because of accumulated rounding.
 DRIFT = 1e-9
 
 
 def certify_state(problem: DualProblem) -> Certificate:
-    """Primal, dual and gap of the current state, by one pass of the oracle over all blocks.
+    """Return the certificate of the current state, by one pass of the oracle over all blocks.
 
-    The pass also stores every block gap. Their sum must equal ``P - D``; where rounding has separated the two, w is
-    rebuilt from the block averages and the pass repeated.
+    The pass also stores every block gap. The sum of the block gaps must equal ``P - D``; if it does not, because of
+    rounding, w is rebuilt from the block averages and the pass is repeated.
     """
     found = certificate_from_hinges(problem, problem.hinges())
     if abs(found.gap - problem.state.gap.sum()) > DRIFT * (abs(found.primal) + abs(found.dual)):
@@ -25,15 +26,15 @@ def certify_state(problem: DualProblem) -> Certificate:
 
 
 def certificate_from_hinges(problem: DualProblem, hinges: np.ndarray) -> Certificate:
-    """Primal, dual and gap of the current state, whose (2, n) hinge losses are known, found and at most."""
+    """Return the certificate of the current state from its (2, n) hinge losses: found values and upper bounds."""
     hinge = hinge_sums(problem.state.c, hinges)
     return certificate(problem.regulariser(problem.state.w), hinge, problem.dual_value())
 
 
 def certify_dual_point(problem: DualProblem, v: np.ndarray, ell: float) -> Certificate:
-    """Certificate of any feasible dual point, given by ``v = A alpha`` and ``ell = b'alpha``, at its own weights.
+    """Return the certificate of a feasible dual point ``v = A alpha``, ``ell = b'alpha`` and its weights ``clip(v)``.
 
-    The stored block gaps are left alone.
+    The stored block gaps do not change.
     """
     w = problem.clip(v)
     hinge = hinge_sums(problem.state.c, problem.hinges_at(w))
@@ -41,15 +42,18 @@ def certify_dual_point(problem: DualProblem, v: np.ndarray, ell: float) -> Certi
 
 
 def certify_primal(problem: DualProblem, w: np.ndarray) -> Certificate:
-    """Primal value of any w (within the bounds) alone, for methods without a dual point: dual and gap are NaN."""
+    """Return a certificate with the primal value of any w within the bounds; its dual value and gap are NaN.
+
+    Methods without a dual point use it.
+    """
     return certificate(problem.regulariser(w), hinge_sums(problem.state.c, problem.hinges_at(w)), float("nan"))
 
 
 def certify_weights(problem: DualProblem, w: np.ndarray) -> Certificate:
-    """Primal value of any w (within the bounds) against the dual value of the current state.
+    """Return the certificate of any w within the bounds and the dual value of the current state.
 
-    The blocks' gaps at w sum to ``h - ell + lam v'w``, h the hinge losses; where rounding has separated v and ell from
-    their blocks, they are rebuilt. The stored block gaps are left alone.
+    The block gaps at w must sum to ``h - ell + lam v'w``, where h is the sum of the hinge losses at w. If they do not,
+    because of rounding, v and ell are rebuilt from the block averages. The stored block gaps do not change.
     """
     gaps = np.zeros(problem.n_blocks)
     hinge = hinge_sums(problem.state.c, problem.hinges_at(w, gaps))

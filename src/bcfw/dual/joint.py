@@ -1,11 +1,12 @@
-"""A problem whose joint features are known by a kernel alone, and what training on it returns in place of weights.
+"""The dual problem with a joint kernel k((x, y), (x', y')), and the support vectors that training on it returns.
 
-``state.w`` holds coefficients beta of pairs (x_j, y), by their numbers: ``w = sum_p beta_p phi(pair_p)`` with
+Every pair (x_j, y) that the oracle has returned has a number p. Instead of weights, ``state.w`` holds one coefficient
+beta_p per pair: ``w = sum_p beta_p phi(pair_p)`` with
 
     beta_p = c_j/lam ([y = y_j] - mu_j(y))        for a pair p = (x_j, y)
 
-so that ``|w|^2 = sum_{p, q} beta_p beta_q k(pair_p, pair_q)``. Passes and certificates are those of any black-box
-model: their inner products are sums of kernel values (:class:`bcfw.models.pairs.PairVectors`).
+so that ``|w|^2 = sum_{p, q} beta_p beta_q k(pair_p, pair_q)``. Passes and certificates are the ones for any black-box
+model; they compute inner products as sums of kernel values (:class:`bcfw.models.pairs.PairVectors`).
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from bcfw.records import Visits
 
 
 class JointProblem(DualProblem):
-    """The dual of a problem by the values of a joint kernel.
+    """A dual problem whose features are known only through the values of a joint kernel.
 
     Parameters
     ----------
     problem : DualProblem
-        The same problem as it was opened, untouched; its model offers "joint kernel".
+        The problem as ``open_problem`` returned it, before any step; its model must offer "joint kernel".
     cache_mb : float
-        Megabytes of kernel rows to keep.
+        Megabytes for the cache of kernel rows.
     """
 
     def __init__(self, problem: DualProblem, cache_mb: float) -> None:
@@ -44,35 +45,38 @@ class JointProblem(DualProblem):
         self._first_hinges = problem._first_hinges
 
     def solution(self) -> np.ndarray:
-        """Coefficients out of the block averages: those that steps have made zero are exactly zero."""
+        """Return the coefficients, recomputed from the block averages: coefficients without mass are exactly zero."""
         return self.v_from_blocks()
 
     def shown(self, w: np.ndarray) -> None:
-        """There are no weights to see."""
+        """Return None: callbacks see no weights."""
 
     def expect(self, visits: Visits) -> None:
-        """Make room for the pairs that a pass may find, one at each visit."""
+        """Enlarge ``state.w`` for the new pairs that a pass may find, at most one per visit."""
         w, size = self.state.w, len(self.pairs.output) + visits.n_visits
         if len(w) < size:
             self.state = self.state._replace(w=np.append(w, np.zeros(2 * size - len(w))))
 
     def on_coefficients(self) -> contextlib.AbstractContextManager[None]:
-        """Passes always apply directions to coefficients (see :class:`bcfw.dual.kernel_problem.KernelProblem`)."""
+        """Return a context that changes nothing, because passes of this problem always update coefficients.
+
+        :class:`bcfw.dual.kernel_problem.KernelProblem` has to change its routines here.
+        """
         return contextlib.nullcontext()
 
     def regulariser(self, w: np.ndarray) -> float:
-        """``lam/2 |w|^2`` of any coefficients."""
+        """Return ``lam/2 |w|^2`` for the weights with coefficients ``w``."""
         return 0.5 * self.lam * float(self.data.vectors.square(w))
 
     def dual_value(self) -> float:
         return self.ell - self.regulariser(self.state.w)
 
     def best_step(self, v: np.ndarray, direction: np.ndarray, slope: float) -> float:
-        """Maximiser over [0, 1] of the dual along a direction of the coefficients."""
+        """Return the step size in [0, 1] that maximises the dual along a direction of the coefficients."""
         return exact_step(slope, self.lam * float(self.data.vectors.square(direction)), 1.0)
 
     def weights(self, solution: np.ndarray | None = None) -> JointWeights:
-        """Coefficients, by default the current ones, as a function of new inputs."""
+        """Return the predictor with the coefficients ``solution``, by default the current coefficients."""
         beta = self.solution() if solution is None else solution
         numbers = np.flatnonzero(beta)
         examples = np.array([self.pairs.example[p] for p in numbers], np.int64)
@@ -82,16 +86,16 @@ class JointProblem(DualProblem):
 
 @dataclass(frozen=True)
 class JointWeights:
-    """``w = sum_s beta_s phi(x_s, y_s)`` over support vectors, which are pairs of a training input and an output.
+    """The weights ``w = sum_s beta_s phi(x_s, y_s)``; support vector s is a training input x_s with an output y_s.
 
     Attributes
     ----------
     model : the bound model
     support : list of M pairs (x_s, y_s)
     coefficients : (M,) array
-        beta: positive for truths, negative for other outputs.
+        The coefficients beta_s: positive for true outputs, negative for other outputs.
     examples : (M,) array
-        The training examples that the pairs belong to.
+        The number of the training example of each pair.
     """
 
     model: Any
@@ -104,25 +108,25 @@ class JointWeights:
 
     @property
     def n_examples(self) -> int:
-        """Examples that the support vectors belong to."""
+        """The number of training examples that have a support vector."""
         return len(np.unique(self.examples))
 
     def saved(self, arrays: dict[str, Any]) -> dict[str, Any]:
-        """Support vectors are pairs of the user's own kinds, which model files cannot hold."""
+        """Raise ``InputError``: support vectors contain the user's own types, which model files cannot hold."""
         raise InputError(
             f"{type(self.model).__name__}: the support vectors of a joint kernel are inputs and outputs of your own "
             "kinds and cannot be saved; pickle the result, or train anew"
         )
 
     def score(self, x: Any) -> Score:
-        """The function ``y -> <w, phi(x, y)>`` of a new input, which the model's oracle takes."""
+        """Return the score function ``y -> <w, phi(x, y)>`` of a new input x, the argument of the model's oracle."""
         return expansion(self.model, x, self.support, self.coefficients)
 
     def predict(self, X: Any) -> Any:
-        """The best output of every input."""
+        """Return the best output of every input."""
         return hook(self.model, "predict")(self, by_position(X))
 
     def output_scores(self, X: Any, outputs: Any) -> np.ndarray:
-        """(n,) scores ``<w, phi(x, y)>`` of an output of every input."""
+        """Return (n,) scores ``<w, phi(x, y)>`` of one given output per input."""
         X = by_position(X)
         return np.array([self.score(X[i])([y])[0] for i, y in enumerate(outputs)], dtype=np.float64)

@@ -1,12 +1,14 @@
-"""A problem whose inputs are known by an input kernel alone: w is never formed, only the scores of all inputs.
+"""The dual problem with an input kernel k(x, x'): it keeps the scores of all training inputs and never forms w.
 
-With features f(x) of the input kernel, the weights of the inputs are ``U = sum_p f(x_p) beta_p'`` with coefficients
+Let f(x) be the features of the input kernel. The weights of the inputs are ``U = sum_p f(x_p) beta_p'`` with the
+coefficients
 
     beta_p = c_j/lam (z(y_j) - mu_j)(p)        for an input p of example j
 
 so that ``|U|^2 = sum_{p, s} k(x_p, x_s) beta_p'beta_s``. ``state.w`` holds the scores ``K beta`` of all inputs, label
-by label (K, N), and behind them the other weights, which have finitely many features and are kept as they are
-(:mod:`bcfw.models.kernels.input_kernel`). Passes, certificates and block averages are those of any problem.
+by label (K, N), followed by the other weights (such as transitions), which are explicit. Passes, certificates and block
+averages are the ones for any problem; :mod:`bcfw.models.kernels.input_kernel` has the routines that read and update
+scores.
 """
 
 from __future__ import annotations
@@ -28,30 +30,32 @@ from bcfw.models.kernel_model import KernelForm
 from bcfw.passes.steps import exact_step
 from bcfw.records import STEPS, Lists, Visits
 
-#: When a row is missing, those of so many blocks that may need theirs next are computed with it: one product of
-#: matrices takes far less time than many of a matrix and a vector.
+#: When a kernel row is missing, the rows of up to this many blocks that will probably need theirs next are computed
+#: with it: one product of two matrices takes far less time than many products of a matrix and a vector.
 AHEAD = 64
 
-#: Blocks whose gaps are looked at to choose them.
+#: The AHEAD blocks are chosen among this many candidates, whose current gaps are computed for the choice.
 LOOKED_AT = 4 * AHEAD
 
 
 class KernelProblem(DualProblem):
-    """The dual of a problem by kernel values.
+    """A dual problem whose features are known only through the values of an input kernel.
 
     Parameters
     ----------
     problem : DualProblem
-        The same problem with explicit features, untouched; its model offers "input kernel".
+        The problem with explicit features, before any step; its model must offer "input kernel".
     kernel : TrainingKernel
-        Values among all inputs of the problem.
+        The kernel values among all inputs of the problem.
     cache_mb : float
-        Megabytes of kernel rows to keep.
+        Megabytes for the cache of kernel rows.
 
     Attributes
     ----------
     rows : KernelRows
-    beta : (dim,) coefficients (N, K), and the other weights
+        The cache of kernel rows.
+    beta : (dim,) array
+        The coefficients (N, K), followed by the other weights.
     """
 
     def __init__(self, problem: DualProblem, kernel: TrainingKernel, cache_mb: float) -> None:
@@ -89,20 +93,20 @@ class KernelProblem(DualProblem):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """N and K of the coefficients."""
+        """The shape (N, K) of the coefficients: N inputs, K labels."""
         return self.rows.kernel.size, self.data.n_labels
 
     def solution(self) -> np.ndarray:
         return self.beta
 
     def shown(self, w: np.ndarray) -> None:
-        """There are no weights to see."""
+        """Return None: callbacks see no weights."""
 
     # --- scores and norms
 
     @property
     def v(self) -> np.ndarray:
-        """The coefficients; scores follow where they are set."""
+        """The coefficients. Assigning to ``v`` also computes the scores anew."""
         return self.beta
 
     @v.setter
@@ -111,21 +115,21 @@ class KernelProblem(DualProblem):
         self.state.w[:] = self.scores_of(self.beta)
 
     def scores_of(self, beta: np.ndarray) -> np.ndarray:
-        """(dim,) scores (K, N) of all inputs, and the other weights, of any coefficients."""
+        """Return the scores (K, N) of all inputs for the coefficients ``beta``, followed by the other weights."""
         N, K = self.shape
         scores = self.rows.times(beta[: N * K].reshape(N, K))
         return np.append(scores.T.ravel(), beta[N * K :])
 
     def product(self, beta: np.ndarray, scores: np.ndarray) -> float:
-        """``<beta, K beta'> + <others, others'>`` of coefficients, and the scores of any others."""
+        """Return ``<beta, K beta'> + <others, others'>``, where ``scores`` are the scores of coefficients beta'."""
         N, K = self.shape
         inputs = np.vdot(beta[: N * K].reshape(N, K), scores[: N * K].reshape(K, N).T)
         return float(inputs + beta[N * K :] @ scores[N * K :])
 
     def regulariser(self, w: np.ndarray) -> float:
-        """``lam/2 (<beta, K beta> + |others|^2)``; w must be the current scores.
+        """Return ``lam/2 (<beta, K beta> + |others|^2)``; w must be the current scores.
 
-        Between certificates of exact block solves it is an estimate: not all scores are up to date.
+        With exact block solves, the value is an estimate between certificates, because some scores are out of date.
         """
         assert w is self.state.w
         return 0.5 * self.lam * self.product(self.beta, w)
@@ -134,11 +138,14 @@ class KernelProblem(DualProblem):
         return self.ell - self.regulariser(self.state.w)
 
     def best_step(self, v: np.ndarray, direction: np.ndarray, slope: float) -> float:
-        """Maximiser over [0, 1] of the dual along a direction of the coefficients."""
+        """Return the step size in [0, 1] that maximises the dual along a direction of the coefficients."""
         return exact_step(slope, self.lam * self.product(direction, self.scores_of(direction)), 1.0)
 
     def hinges(self) -> np.ndarray:
-        """As of any problem, with scores that are computed anew from the coefficients."""
+        """Return the (2, n) hinge losses (see ``DualProblem.hinges``), after computing the scores of all inputs anew.
+
+        With lists of parts, only the scores of blocks that may move are kept up to date from now on.
+        """
         self.refresh()
         found = super().hinges()
         if self.lists is not None:
@@ -146,13 +153,13 @@ class KernelProblem(DualProblem):
         return found
 
     def refresh(self) -> None:
-        """Compute all scores anew, unless no step was taken since."""
+        """Compute all scores anew from the coefficients, unless no step was taken since the last time."""
         if self.tally[STEPS] != self._refreshed:
             self.state.w[:] = self.scores_of(self.beta)
             self._refreshed = self.tally[STEPS]
 
     def v_from_blocks(self) -> np.ndarray:
-        """The coefficients, out of the block averages."""
+        """Return the coefficients, recomputed from the block averages."""
         with self.on_coefficients():
             return super().v_from_blocks()
 
@@ -164,7 +171,7 @@ class KernelProblem(DualProblem):
 
     @contextlib.contextmanager
     def on_coefficients(self) -> Iterator[None]:
-        """Within, passes apply directions to coefficients that they are given, and leave the scores alone."""
+        """Context in which passes add directions to an array of coefficients and do not update any scores."""
         self.form.kernels = self._fixed
         try:
             yield
@@ -175,13 +182,13 @@ class KernelProblem(DualProblem):
         self._order = visits.order
 
     def open_lists(self, slack: float) -> Lists:
-        """As of any problem; all blocks may move, so that the scores of all must be right."""
+        """Open the lists (see ``DualProblem.open_lists``) with all scores up to date, because every block may move."""
         self.refresh()
         self._set_live(np.arange(self.n_blocks))
         return super().open_lists(slack)
 
     def _set_live(self, blocks: np.ndarray) -> None:
-        """From now on steps keep the scores of these blocks up to date, and leave those of others alone."""
+        """From now on, let steps update only the scores of the inputs of these blocks."""
         lengths = np.diff(self.data.y_off)
         chosen = np.zeros(self.n_blocks, np.bool_)
         chosen[blocks] = True
@@ -190,12 +197,15 @@ class KernelProblem(DualProblem):
         self.data.n_live[0] = len(live)
 
     def _make_room(self, i: int) -> None:
-        """Kernel rows of block i, and of others that will need theirs, or longer arrays of averages."""
+        """Load the kernel rows of block i, with the rows of blocks that probably come next.
+
+        If all rows of block i are in the cache, enlarge the arrays of averages instead.
+        """
         if np.all(self.rows.slot[self._positions(i)] >= 0):
             super()._make_room(i)
             return
         chosen = [self._positions(j) for j in self._likely_next(i)]
-        room = self.rows.capacity // 4  # rows that were just loaded must not drive out each other
+        room = self.rows.capacity // 4  # rows that were just loaded must not evict each other
         totals = np.cumsum([len(one) for one in chosen])
         chosen = [one for one, total in zip(chosen, totals, strict=True) if total <= room]
         self.rows.load(np.unique(np.concatenate([*chosen, self._positions(i)])))
@@ -204,7 +214,11 @@ class KernelProblem(DualProblem):
         return np.arange(self.data.y_off[i], self.data.y_off[i + 1])
 
     def _likely_next(self, i: int) -> np.ndarray:
-        """Blocks without rows that can gain now, of those that come next or, without an order, of the largest gaps."""
+        """Return up to ``AHEAD`` blocks that have a positive gap now and have kernel rows missing from the cache.
+
+        Candidates are the next blocks in the order of the pass, or the blocks with the largest stored gaps if the pass
+        has no order.
+        """
         missing = np.minimum.reduceat(self.rows.slot, self.data.y_off[:-1]) < 0
         missing[i] = False
         if len(self._order):
@@ -217,17 +231,17 @@ class KernelProblem(DualProblem):
         blocks = blocks[:LOOKED_AT]
         gaps, calls = np.zeros(self.n_blocks), self.oracle_calls
         lists = self.lists
-        if lists is not None:  # they are to stay as they are
+        if lists is not None:  # computing the gaps below must not change the lists
             self.lists = lists._replace(parts=lists.parts.copy(), size=lists.size.copy())
         self._hinges(self.state._replace(gap=gaps), np.unique(blocks), Threads(1))
         self.lists, self.oracle_calls = lists, calls
         blocks = blocks[gaps[blocks] > 0.0]
         return blocks[:AHEAD]
 
-    # --- what is returned
+    # --- the returned predictor
 
     def weights(self, solution: np.ndarray | None = None) -> KernelWeights:
-        """Coefficients, by default the current ones, as a function of new inputs."""
+        """Return the predictor with the coefficients ``solution``, by default the current coefficients."""
         N, K = self.shape
         solution = self.solution() if solution is None else solution
         beta = solution[: N * K].reshape(N, K)

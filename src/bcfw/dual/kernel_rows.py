@@ -1,4 +1,4 @@
-"""Rows of kernel values, computed when they are needed and kept as far as memory goes."""
+"""The cache of kernel rows: it computes rows when they are needed, and evicts the least recently used ones."""
 
 from __future__ import annotations
 
@@ -9,27 +9,33 @@ import numpy as np
 from bcfw.errors import OptionError
 from bcfw.input_kernels import AT_ONCE, TrainingKernel
 
-#: When rows were computed so often on average, a warning says that the cache is too small.
+#: When every row was computed more often than this on average, a warning says that the cache is too small.
 AGAIN = 2
 
 
 class KernelRows:
-    """A cache of rows ``k(x_p, x_1), ..., k(x_p, x_N)``; those that were not used for longest make room.
+    """A cache of rows ``k(x_p, x_1), ..., k(x_p, x_N)``; the least recently used rows are evicted.
 
     Parameters
     ----------
     kernel : TrainingKernel
     cache_mb : float
-        Megabytes that the rows may take.
+        Megabytes for the rows.
     least : int
-        Rows that must fit at once.
+        The number of rows that must fit into the cache; if they do not, ``OptionError`` is raised.
 
     Attributes
     ----------
     rows : (capacity, N) array
-    slot : (N,) where the row of an input is; -1 where it is not kept
-    used : (N,) when it was last used, by ``clock`` (1,), which compiled code advances
-    computed : how many rows were computed so far
+        The cached rows.
+    slot : (N,) array
+        The index in ``rows`` of the row of every input, -1 if it is not cached.
+    used : (N,) array
+        When the row of every input was last used, in ticks of ``clock``.
+    clock : (1,) array
+        Compiled code and ``load`` advance it.
+    computed : int
+        The number of rows that were computed so far.
     """
 
     def __init__(self, kernel: TrainingKernel, cache_mb: float, least: int) -> None:
@@ -51,11 +57,11 @@ class KernelRows:
 
     @property
     def capacity(self) -> int:
-        """Rows that fit."""
+        """The number of rows that fit into the cache."""
         return len(self.rows)
 
     def load(self, positions: np.ndarray) -> None:
-        """Make sure that the rows of some inputs, no more than fit, are kept."""
+        """Compute the rows of these inputs that are not cached; there must not be more of them than ``capacity``."""
         missing = positions[self.slot[positions] < 0]
         if not len(missing):
             return
@@ -63,14 +69,14 @@ class KernelRows:
         self.used[positions] = self.clock
         slots = self._free_slots(len(missing))
         self._count(len(missing))
-        if slots[-1] - slots[0] == len(slots) - 1:  # side by side, as long as there is room
+        if slots[-1] - slots[0] == len(slots) - 1:  # contiguous slots, at least until the cache is full
             self.kernel.rows(missing, out=self.rows[slots[0] : slots[-1] + 1])
         else:
             self.rows[slots] = self.kernel.rows(missing)
         self.slot[missing], self._owner[slots] = slots, missing
 
     def _count(self, rows: int) -> None:
-        """Count computed rows; say once if so many of them were computed before that the cache is far too small."""
+        """Count computed rows; warn once, when their number shows that the cache is far too small."""
         N, before = self.kernel.size, self.computed
         self.computed += rows
         if before <= AGAIN * N < self.computed:
@@ -82,7 +88,7 @@ class KernelRows:
             )
 
     def _free_slots(self, count: int) -> np.ndarray:
-        """Slots that are empty, and then those of the rows that were not used for longest."""
+        """Return ``count`` slots: the empty slots first, then slots of the least recently used rows, evicting them."""
         fresh = np.arange(self._filled, min(self._filled + count, self.capacity))
         self._filled += len(fresh)
         more = count - len(fresh)
@@ -93,7 +99,10 @@ class KernelRows:
         return np.sort(np.append(fresh, old))
 
     def times(self, beta: np.ndarray) -> np.ndarray:
-        """(N, K) ``sum_s k(x_p, x_s) beta[s, k]`` for all inputs p; rows that are not kept are computed again."""
+        """Return the (N, K) sums ``sum_s k(x_p, x_s) beta[s, k]`` for all inputs p.
+
+        Missing rows fill the empty slots of the cache; the other missing rows are computed and not kept.
+        """
         missing = np.flatnonzero((self.slot < 0) & beta.any(axis=1))
         free = min(len(missing), self.capacity - self._filled)
         self.load(missing[:free])

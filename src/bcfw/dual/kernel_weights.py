@@ -1,4 +1,4 @@
-"""What training by kernel values returns in place of weights."""
+"""The support vectors and coefficients that training with an input kernel returns, and their predictions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bcfw.options import Choice, Count, NonNegative, Positive
 from bcfw.saved_arrays import LARGEST, SavedArrays
 from bcfw.saved_values import decode, encode
 
-#: What a saved kernel's parameters may be.
+#: The valid values of the parameters of a saved kernel.
 PARAMETERS = {
     "kind": Choice(*INPUT_KERNELS),
     "gamma": Positive(1.0),
@@ -26,28 +26,29 @@ PARAMETERS = {
     "bias": NonNegative(0.0),
 }
 
-#: Begins the names of saved arrays.
+#: Prefix of the names of saved arrays.
 PREFIX = "kernel."
 
 
 @dataclass(frozen=True)
 class KernelWeights:
-    """``U = sum_s f(x_s) beta_s'`` over support vectors s, and the weights that do not belong to inputs.
+    """The weights ``U = sum_s f(x_s) beta_s'`` of inputs as support vectors s, and the other weights of the model.
 
     Attributes
     ----------
     model : the model, bound to the features (or precomputed kernel values) of its inputs
     kernel : InputKernel
     support : (M,) array
-        Which training inputs are support vectors: examples of ``Multiclass``, stacked positions of ``Chain``.
+        The numbers of the training inputs that are support vectors. The inputs are the examples of ``Multiclass``, and
+        the positions of all sequences, one after the other, of ``Chain``.
     inputs : (M, F) matrix
-        Their rows; for a precomputed kernel ``support`` again.
+        The features of the support vectors; equal to ``support`` if the kernel is precomputed.
     coefficients : (M, K) array
-        beta.
+        The coefficients beta.
     others : (q,) array
-        Weights of the model behind those of the inputs, in its layout.
+        The other weights (such as transitions), which follow the weights of the inputs in the model's layout.
     n_examples : int
-        Examples that the support vectors belong to.
+        The number of training examples that have a support vector.
     """
 
     model: Any
@@ -62,30 +63,30 @@ class KernelWeights:
         return f"<KernelWeights: {len(self.support)} support vectors, kernel {self.kernel.kind!r}>"
 
     def scores(self, X: Any) -> np.ndarray:
-        """(N, K) scores ``f(x)'U`` of new inputs: examples, or the positions of all sequences one after the other."""
+        """Return (N, K) scores ``f(x)'U`` of new examples, or of the positions of all new sequences in one array."""
         return self._scores(self.model.pack(by_position(X)))
 
     def predict(self, X: Any) -> Any:
-        """The best output of every input."""
+        """Return the best output of every input."""
         model, units, w = self.on_units(self.model.pack(by_position(X)))
         return model.output(units, model.decoded(w, units, 0.0))
 
     def probabilities(self, X: Any, temperature: float = 1.0) -> Any:
-        """What the model's own method ``probabilities`` returns, by the scores of new inputs."""
+        """Return the result of the model's method ``probabilities``, computed from the scores of new inputs."""
         model, units, w = self.on_units(self.model.pack(by_position(X)))
         return model.packed_probabilities(w, units, temperature)
 
     def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
-        """The log-likelihood of outputs y of new inputs, as a function of the temperature."""
+        """Return the log-likelihood of outputs y of new inputs, as a function of the temperature."""
         model, units, w = self.on_units(self.model.pack(by_position(X), by_position(y)))
         return LogLikelihood(model, w, units)
 
     def output_scores(self, X: Any, outputs: Any) -> np.ndarray:
-        """(n,) scores ``<w, phi(x, y)>`` of an output of every input."""
+        """Return (n,) scores ``<w, phi(x, y)>`` of one given output per input."""
         return self.log_likelihood(X, outputs).scores()
 
     def on_units(self, data: Any) -> tuple[Any, Any, np.ndarray]:
-        """The model and the record with a unit vector for every input, and the weights that give them their scores."""
+        """Return model and data whose inputs have unit vectors as features, and weights that give them their scores."""
         model, units = self.model.on_unit_rows(data)
         return model, units, np.append(self._scores(data).ravel(), self.others)
 
@@ -93,7 +94,7 @@ class KernelWeights:
         return product(self.kernel, matrix_of(data), self.inputs, self.coefficients)
 
     def saved(self, arrays: dict[str, Any]) -> dict[str, Any]:
-        """The header of a model file; what is large is put into ``arrays``. A function as kernel cannot be saved."""
+        """Return the header for a model file, and add the arrays to ``arrays``; raise if the kernel is a function."""
         parameters = {name: encode(value, f"kernel: {name}", arrays) for name, value in self.kernel._asdict().items()}
         parts = {"support": self.support, "coefficients": self.coefficients, "others": self.others}
         is_sparse = sp.issparse(self.inputs)
@@ -106,7 +107,7 @@ class KernelWeights:
 
     @classmethod
     def restored(cls, header: dict[str, Any], saved: SavedArrays, model: Any) -> KernelWeights:
-        """The opposite of :meth:`saved`, with a check of every array, for a bound model."""
+        """Return the kernel weights of a bound model from what :meth:`saved` wrote, after checking every array."""
         if not isinstance(model, KernelInputs):
             raise saved.damaged("the header", "has a kernel for a model that takes none")
         given = decode(header["parameters"], saved)
@@ -127,7 +128,7 @@ class KernelWeights:
 
 
 def _saved_inputs(header: dict[str, Any], saved: SavedArrays, shape: tuple[int, int]) -> Any:
-    """The rows of the support vectors, dense or sparse."""
+    """Return the features of the support vectors, a dense or sparse matrix."""
     if not header["sparse"]:
         return saved.get(PREFIX + "inputs", float, shape)
     data = saved.get(PREFIX + "data", float, (None,))

@@ -1,4 +1,4 @@
-"""Opening a problem: a model, examples, weights and bounds become one :class:`DualProblem`, each read once."""
+"""The function open_problem: it checks and packs a model's data and returns the :class:`DualProblem`."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ def open_problem(
     n_jobs: int = 1,
     total_weight: float | None = None,
 ) -> DualProblem:
-    """Bind a model to its data, pack them, and set up the dual at w = 0.
+    """Return the dual problem of a model and its examples, with all mass on the truths (v = 0).
 
     Parameters
     ----------
     model : Model
-        It is not changed; the problem has a bound copy.
+        The model does not change; the problem holds a copy that is bound to the data.
     X, y : sequences
-        The examples, in the form the model takes.
+        The inputs and true outputs of the examples, of the types that the model takes.
     lam : float
         Regularisation, > 0.
     sample_weight : (n,) array or None
-        Weights s_i, 1 for None.
+        Weights s_i of the examples; None means that every weight is 1.
     bounds : (lower, upper) or None
-        Box constraints on w; joined with those that the model needs.
+        Box constraints on w; the bounds that the model itself needs are added.
     n_jobs : int
-        Threads of a certificate pass.
+        The number of threads of a certificate pass.
     total_weight : float or None
-        Sum of the weights of all examples, if these are only some of them: the shares are then
-        ``c_i = s_i / total_weight``, and sums over the blocks of all parts are those of the whole problem. The model
-        must be bound to the whole data before, and is used as it is.
+        If X and y are only a part of all examples: the sum of the weights of all examples. The shares are then
+        ``c_i = s_i / total_weight``, so that sums over the blocks of all parts are the sums of the whole problem. The
+        model must already be bound to all examples, and is not copied.
 
     Returns
     -------

@@ -1,11 +1,11 @@
-"""One structural SVM in the dual: packed data, block state and store.
+"""The class DualProblem: one structural SVM in the dual, with its packed data, block state and store.
 
     primal  P(w)     = lam/2 |w|^2 + sum_i c_i max_y H_i(y; w),        c_i = s_i / sum_j s_j
     dual    D(alpha) = sum_i ell_i - lam/2 |w|^2,                      w = sum_i c_i/lam B_i (z(y_i) - mu_i)
             (with bounds on w: see :mod:`bcfw.passes.box`)
     gap     P(w) - D(alpha) = sum_i g_i,                               g_i = c_i theta_i'(z* - mu_i)
 
-This package is the only place that knows how w, lam and the shares c_i go together.
+Only this package relates w to lam and the shares c_i.
 """
 
 from __future__ import annotations
@@ -51,60 +51,63 @@ from bcfw.records import (
     in_order,
 )
 
-#: What steps of 1e-13 of the weights gain, relative to the dual value: gains are about the squares of steps.
+#: The gain, relative to the dual value, of steps that change the weights by a share of 1e-13: gains are about the
+#: squares of steps.
 RESOLUTION = 1e-26
 
-#: Lists of parts have room for so many, or for a quarter of the parts, whichever is more; but those of all blocks
-#: together for no more than ``LISTED``, a quarter of a gigabyte.
+#: The list of a block holds up to ``SHORT_LIST`` parts or a quarter of its parts, whichever is more. The lists of all
+#: blocks together hold at most ``LISTED`` parts, which take a quarter of a gigabyte.
 SHORT_LIST = 16
 LISTED = 1 << 26
 
-#: Vectors of weights that every run needs at least: the current ones, and a copy to return.
+#: Every run needs at least this many vectors of weights: the current weights, and a copy to return.
 WEIGHTS = 2
 
-#: Takes the place of the hinge losses in passes that do not write them.
+#: The argument for hinge losses in passes that do not write them.
 NO_HINGES = np.zeros((2, 0))
 
-#: How a certificate uses the store: it asks the oracle.
+#: How a certificate uses the store: it calls the oracle for every block.
 ASK_ORACLE = StorePlan(
     step=PAIRWISE, away_corner=WORST, source=ORACLE, cache_share=0.0, cache_floor=0.0, round=0, oldest=0
 )
 
 
 class DualProblem:
-    """Data, block state and store of one problem; :func:`bcfw.dual.open_problem` makes one.
+    """Data, block state and store of one problem; :func:`bcfw.dual.open_problem` creates it.
 
     Parameters
     ----------
     form : Form
-        The bound model as solvers see it.
+        The adapter of the bound model.
     data : packed examples
     c : (n,) array
-        Share of every block in the objective. The shares of all blocks of a problem sum to one, those of a part of
-        its blocks to less.
+        Share of every block in the objective. The shares of all blocks of a problem sum to one; if the problem has only
+        a part of the blocks, its shares sum to less than one.
     lam : float
     bounds : (lower, upper) or None
         (d,) arrays: the box that w must lie in.
     n_jobs : int
-        Threads of a certificate pass.
+        The number of threads of a certificate pass.
 
     Attributes
     ----------
     state : State
     store : Store or None
-        Labelings kept per block; None while all mass is in the averages.
+        The stored labelings of every block; None while all mass is in the averages.
     lists : Lists or None
-        Parts that exact block solves may move; None where blocks take steps. Not with a store.
+        The parts that exact block solves may move; None if blocks take steps, or if there is a store.
     point : (d,) array or None
-        Returned weights where they differ from the dual point's w (averaging, acceleration); else None.
+        The weights to return, if they differ from the w of the dual point (averaging, acceleration); else None.
     untouched : bool
         Whether no step has been taken and no state restored.
     outside : function that returns a context
-        While a solver works on another problem than this one (an accelerated iteration), this one is in the context.
-    blocks : blocks with positive c_i, the ones that passes visit
-    bounded, box : coordinates of w with a finite bound, and the box, empty without any (see :mod:`bcfw.passes.box`)
-    tally : what passes count (see :mod:`bcfw.records`)
-    oracle_calls : oracle calls of steps and certificates so far
+        Context in which the problem has its own state back while a solver works on a modified problem (an accelerated
+        iteration).
+    blocks : the blocks with positive c_i; passes visit only these blocks
+    bounded : the coordinates of w with a finite bound
+    box : the bounds and scratch arrays, with no columns if there are no bounds (see :mod:`bcfw.passes.box`)
+    tally : counters of the passes (see :mod:`bcfw.records`)
+    oracle_calls : number of oracle calls of steps and certificates so far
     """
 
     def __init__(
@@ -137,10 +140,10 @@ class DualProblem:
         self.tally = np.zeros(TALLY_SIZE)
         self.oracle_calls = 0
         self._threads = Threads(n_jobs)
-        self._fingerprint: str = form.fingerprint(data)  # now: oracles may change the model's attributes
+        self._fingerprint: str = form.fingerprint(data)  # before any oracle call, which may change the model
 
     def start_anew(self, c: np.ndarray) -> None:
-        """Put all mass on the truths, with v = 0 and an empty store; c are the blocks' shares."""
+        """Put all mass on the truths, with v = 0 and without a store or lists; c are the shares of the blocks."""
         self.state = State(
             w=self.clip(np.zeros(self.form.dim)),
             mu=tuple(self.form.initial_mu(self.data)),
@@ -157,19 +160,23 @@ class DualProblem:
     # --- memory
 
     def require_room(self, parts: Mapping[str, int], advice: str = "") -> None:
-        """Raise unless some arrays, in bytes by name, can be in memory at once (see :mod:`bcfw.memory`)."""
+        """Raise ``TooLargeError`` unless the arrays ``parts`` (bytes by name) fit into memory at once."""
         require_room(*self._numbers(), parts, advice or self._what_helps())
 
     def memory_named(self) -> contextlib.AbstractContextManager[None]:
-        """Within, errors of memory that the system refuses say what needs it."""
+        """Return a context that turns a ``MemoryError`` into a ``TooLargeError`` with the model's name and sizes."""
         return memory_named(*self._numbers(), self._what_helps())
 
     def _numbers(self) -> tuple[str, dict[str, int]]:
-        """The model and the sizes of the problem, as messages name them."""
+        """Return the name of the model and the sizes of the problem for messages."""
         return self.form.name, {"examples": self.n_blocks, **self.form.sizes()}
 
     def _what_helps(self) -> str:
-        """Fewer features, if there are more of them than labels and the other weights alone have room."""
+        """Return advice for messages: to use fewer features, or fewer labels if the number of labels makes w large.
+
+        Labels make w large if there are more labels than features, or if the weights that do not belong to features
+        (such as transitions) do not fit into memory.
+        """
         sizes = self.form.sizes()
         F, K = sizes.get("features", 0), sizes.get("labels", 0)
         others = WEIGHTS * 8 * (self.form.dim - F * K)
@@ -180,11 +187,11 @@ class DualProblem:
 
     @property
     def bounds(self) -> tuple[Any, Any]:
-        """Lower and upper bounds of w, (d,) arrays or numbers; infinities where there are none."""
+        """Lower and upper bounds of w: (d,) arrays, or the numbers -inf and inf if w has no bounds."""
         return (self.box[LOWER], self.box[UPPER]) if len(self.bounded) else (-np.inf, np.inf)
 
     def clip(self, v: np.ndarray) -> np.ndarray:
-        """The weights of an unclipped v; v itself without bounds."""
+        """Return v clipped to the bounds of w; without bounds, return v itself."""
         return np.clip(v, *self.bounds) if len(self.bounded) else v
 
     @property
@@ -202,40 +209,40 @@ class DualProblem:
         self.state.w[:] = self.clip(v)
 
     def solution(self) -> np.ndarray:
-        """What the current state would return: its weights, or coefficients where weights are not formed; no copy."""
+        """Return the weights of the current state, or its coefficients if weights are not formed; not a copy."""
         return self.state.w
 
     def shown(self, w: np.ndarray) -> np.ndarray | None:
-        """A copy of weights, as callbacks see them."""
+        """Return a copy of the weights ``w`` for callbacks; None if weights are not formed."""
         return w.copy()
 
     @property
     def n_jobs(self) -> int:
-        """Threads of a certificate pass."""
+        """The number of threads of a certificate pass."""
         return len(self._works)
 
     @property
     def ell(self) -> float:
-        """``sum_i ell_i`` of the current state."""
+        """The sum ``sum_i ell_i`` of the current state."""
         return float(self.state.ell.sum())
 
     def dual_value(self) -> float:
-        """``D = ell - lam (v'w - |w|^2/2)`` of the current state."""
+        """Return ``D = ell - lam (v'w - |w|^2/2)`` of the current state."""
         return dual_value(self.lam, self.v, self.state.w, self.ell)
 
     def regulariser(self, w: np.ndarray) -> float:
-        """``lam/2 |w|^2`` of any weights."""
+        """Return ``lam/2 |w|^2`` of any weights."""
         return regulariser(self.lam, w)
 
     def smallest_gain(self) -> float:
-        """What the dual value must gain for the gain to be more than rounding, by the size of its two terms."""
+        """Return the smallest gain of the dual value that is more than rounding, given the size of its two terms."""
         ell = self.ell
         return RESOLUTION * (abs(ell) + abs(ell - self.dual_value()))
 
     # --- steps
 
     def rule(self, size: int = EXACT_SIZE, tracks: int = 0) -> StepRule:
-        """What steps on this problem need to know."""
+        """Return the settings of steps: ``size`` is the step size rule, ``tracks`` the number of averages of w."""
         if tracks:
             self.require_room({"weights and their running averages": (WEIGHTS + tracks) * 8 * self.form.dim})
         averages = np.zeros((tracks, self.form.dim))
@@ -243,7 +250,7 @@ class DualProblem:
         return StepRule(self.lam, size, n, averages, 0, self.bounded, self.box, self._probe, *self._moved)
 
     def best_step(self, v: np.ndarray, direction: np.ndarray, slope: float) -> float:
-        """Maximiser over [0, 1] of the dual from v along a direction, where its slope is given."""
+        """Return the step size in [0, 1] that maximises the dual from v along a direction with the given slope."""
         if not len(self.bounded):
             return exact_step(slope, self.lam * float(direction @ direction), 1.0)
         inside = direction[self.bounded]
@@ -252,15 +259,15 @@ class DualProblem:
         return box_step(slope, free, self.lam, 1.0, box, self.bounded)
 
     def expect(self, visits: Visits) -> None:
-        """A pass with these visits, which come in several calls of :meth:`visit`, is about to begin."""
+        """Prepare for a pass with these visits; called before the pass, which may call :meth:`visit` several times."""
 
     def visit(self, visits: Visits, rule: StepRule, plan: StorePlan | None = None) -> None:
-        """Take steps on the blocks of ``visits``; ``plan`` says how, with an open store."""
+        """Take steps on the blocks of ``visits``; with an open store, ``plan`` says how the steps use it."""
         template, more = self._block_visits(plan)
         self.sweep(template, visits.n_visits, tuple(visits), tuple(rule), STEP, NO_HINGES, *more)
 
     def _block_visits(self, plan: StorePlan | None) -> tuple[Any, tuple[Any, ...]]:
-        """The template that visits blocks, with or without an open store, and what it needs besides."""
+        """Return the template that visits blocks (with lists, with a store, or plain), and its additional arguments."""
         if self.lists is not None:
             return solve_pass, (tuple(self.lists),)
         if self.store is None:
@@ -270,11 +277,11 @@ class DualProblem:
 
     @property
     def kernels(self) -> Any:
-        """What templates are specialised to."""
+        """The routines that templates are specialised to."""
         return with_bounds(self.form.kernels) if len(self.bounded) else self.form.kernels
 
     def call(self, template: Any, *args: Any) -> Any:
-        """Run a template, specialised to the model, on this problem's data and state."""
+        """Run a template, specialised to the model, on the data and the state of this problem."""
         return self._run(template, self._works[0], self.state, *args)
 
     def _run(self, template: Any, work: Any, state: State, *args: Any) -> Any:
@@ -287,7 +294,10 @@ class DualProblem:
             raise located from error
 
     def sweep(self, template: Any, count: int, *args: Any) -> None:
-        """Run a template that makes ``count`` visits, making room for the averages where it asks for it."""
+        """Run a template that makes ``count`` visits; raise ``OracleError`` if it finds an oracle that is not maximal.
+
+        Whenever the template stops for lack of room, the arrays of averages are enlarged and the template goes on.
+        """
         done = 0
         self.untouched = False
         while True:
@@ -300,13 +310,13 @@ class DualProblem:
             self._make_room(int(self.tally[BLOCK]))
 
     def _make_room(self, i: int) -> None:
-        """What the kernel ``reserve`` has asked for at block i: longer arrays of averages."""
+        """Enlarge the arrays of averages, after the routine ``reserve`` has found no room at block i."""
         self.require_room({"averages of the examples": 2 * sum(np.asarray(array).nbytes for array in self.state.mu)})
         with self.memory_named():
             self.state = self.state._replace(mu=tuple(self.form.enlarge_mu(self.state.mu)))
 
     def _not_maximal(self, i: int, gap: float) -> OracleError:
-        """The error for a block whose oracle returned less than the block's current average."""
+        """Return the error for block i, whose oracle returned an output of smaller value than the block's average."""
         if not np.isfinite(gap):
             return OracleError(
                 f"example {i}: the values of its outputs are too large to be computed (block gap {gap}); scale the "
@@ -328,10 +338,11 @@ class DualProblem:
     # --- the store
 
     def open_store(self, capacity: int, active: bool, template: Any = store_pass) -> Store:
-        """Room for ``capacity`` labelings per block; with ``active`` they carry mass, else they are only cached.
+        """Open the store, with room for ``capacity`` labelings per block, and return it.
 
-        Mass that is in the averages already stays there, as the rest of its block. The template is ``store_pass`` or a
-        variant of it: visits and certificates run it.
+        With ``active`` the stored labelings carry mass; otherwise the store is only a cache. Mass that is already in
+        the averages remains there, as the rest of its block. Visits and certificates will run ``template``, which is
+        ``store_pass`` or a variant of it.
         """
         self._store_pass = template
         self.lists = None
@@ -354,13 +365,13 @@ class DualProblem:
         return self.store
 
     def _rest_losses(self) -> np.ndarray:
-        """(n,) averaged losses; ``ell_i / c_i`` where all c_i are positive, which saves a pass."""
+        """Return the (n,) averaged losses; if all c_i are positive, compute them as ``ell_i / c_i`` to save a pass."""
         if len(self.blocks) == self.n_blocks:
             return self.state.ell / self.state.c
         return self.averaged_losses()
 
     def close_store(self) -> None:
-        """Move all mass back into the averages and forget the labelings, and the lists."""
+        """Move all mass back into the averages, and drop the store and the lists."""
         self.lists = None
         if self.store is not None:
             store, self.store = self.store, None
@@ -369,9 +380,10 @@ class DualProblem:
     # --- lists of parts
 
     def open_lists(self, slack: float) -> Lists:
-        """From now on blocks are solved exactly, at first over all parts; certificates list those that may move.
+        """Switch to exact block solves, and return the lists of the parts that the block solves may move.
 
-        The model must offer "block solves".
+        At first every block is solved over all its parts; every certificate lists the parts that may move until the
+        next certificate. The model must offer "block solves".
         """
         self.close_store()
         n = self.n_blocks
@@ -383,7 +395,10 @@ class DualProblem:
 
     @property
     def movable(self) -> np.ndarray:
-        """The blocks that passes visit: those that can move, as far as lists know, and have not been found idle."""
+        """The blocks that the next pass visits: without lists, all ``blocks``.
+
+        With lists, the blocks with listed parts, except the blocks that did not move at their last visit.
+        """
         if self.lists is None:
             return self.blocks
         return self.blocks[(self.lists.size[self.blocks] != 0) & ~self.lists.idle[self.blocks]]
@@ -391,9 +406,10 @@ class DualProblem:
     # --- hinge losses
 
     def value_at_zero(self) -> float:
-        """``P(0)``, the weighted mean of the blocks' largest losses; costs a pass of the oracle.
+        """Return ``P(0)``, the weighted mean of the largest loss of every block; costs a pass of the oracle.
 
-        If the model's own bounds exclude w = 0, where its oracle may fail, the nearest weights within them count.
+        If the bounds that the model itself needs exclude w = 0, where its oracle may fail, the hinge losses are
+        computed at the nearest weights within these bounds.
         """
         needed = join_bounds(self.form.dim, self.form.bounds())
         zero = np.zeros(self.form.dim)
@@ -406,28 +422,35 @@ class DualProblem:
         return float(self.state.c @ hinges[0])
 
     def hinges_at(self, w: np.ndarray, gaps: np.ndarray | None = None) -> np.ndarray:
-        """(2, n) structured hinge losses of all blocks at any weights, found and at most; the state stays as it is.
+        """Return (2, n) structured hinge losses of all blocks at any weights: found values and upper bounds.
 
-        The blocks' gaps at these weights go to ``gaps`` (n,), if that is given.
+        The block gaps at these weights are written to ``gaps`` (n,) if it is given. The state does not change.
         """
         gaps = np.empty(self.n_blocks) if gaps is None else gaps
         return self._hinges(self.state._replace(w=w, gap=gaps), self.blocks, self._threads)
 
     def hinges(self) -> np.ndarray:
-        """(2, n) structured hinge losses of all blocks at the current w, found and at most; stores every block gap."""
-        if self.untouched and self._first_hinges is not None:  # value_at_zero has asked the oracle here
+        """Return (2, n) structured hinge losses of all blocks at the current w: found values and upper bounds.
+
+        Every block gap is stored in the state.
+        """
+        if self.untouched and self._first_hinges is not None:  # value_at_zero has called the oracle at this w
             self.state.gap[:] = self.state.c * self._first_hinges[0]
             return self._first_hinges
         return self._hinges(self.state, self.blocks, self._threads)
 
     def ask_oracle(self, blocks: np.ndarray) -> None:
-        """Call the oracle on some blocks at the current w, in one thread, and use nothing of it: to measure."""
+        """Call the oracle on some blocks at the current w, in one thread, and discard the outputs.
+
+        It is for measuring time; the state does not change.
+        """
         self._hinges(self.state._replace(gap=np.empty(self.n_blocks)), blocks, Threads(1))
 
     def _hinges(self, state: State, blocks: np.ndarray, threads: Threads) -> np.ndarray:
-        """Hinge losses of the given blocks at ``state.w``; their gaps go to ``state.gap``.
+        """Return (2, n) hinge losses of the given blocks at ``state.w``, and write their block gaps to ``state.gap``.
 
-        The two rows differ only for models whose oracle is a heuristic.
+        Row 0 has the values that the oracle found, row 1 their upper bounds; the rows differ only if the oracle is a
+        heuristic.
         """
         hinges = np.zeros((2, self.n_blocks))
         rule = tuple(self.rule())
@@ -446,15 +469,15 @@ class DualProblem:
                 raise self._not_maximal(chunk[count], state.gap[chunk[count]])
         return hinges
 
-    # --- recomputation out of the blocks
+    # --- recomputation from the block averages
 
     def rebuild(self) -> None:
-        """Recompute w and ell from the block averages, which clears accumulated rounding."""
+        """Recompute w and ell from the block averages, which removes accumulated rounding errors."""
         self.v = self.v_from_blocks()
         self.state.ell[:] = self.state.c * self.averaged_losses()
 
     def v_from_blocks(self) -> np.ndarray:
-        """v, out of the block averages."""
+        """Return v, recomputed from the block averages."""
         v = np.zeros_like(self.state.w)
         if self.store is None:
             self.call(rebuild_pass, self.lam, self.blocks, v)
@@ -463,7 +486,7 @@ class DualProblem:
         return v
 
     def averaged_losses(self) -> np.ndarray:
-        """(n,) averaged loss of every block, out of the block averages."""
+        """Return the (n,) averaged losses of the blocks, recomputed from the block averages."""
         losses = np.zeros(self.n_blocks)
         if self.store is None or np.any(self.store.rest):
             self.call(loss_pass, np.zeros_like(self.state.w), losses)
@@ -473,7 +496,7 @@ class DualProblem:
 
     @functools.cached_property
     def identity(self) -> str:
-        """Hash of the packed data and of all else that the mathematics depends on: what a state belongs to."""
+        """Hash of the packed data and all options that change the problem; saved states are compared by this hash."""
         digest = hashlib.sha256(self._fingerprint.encode())
         for array in self.form.data_arrays(self.data):
             digest.update(repr((array.dtype.str, array.shape)).encode())
@@ -481,7 +504,10 @@ class DualProblem:
         return digest.hexdigest()
 
     def audit(self) -> dict[str, float]:
-        """Largest deviation of the maintained w and ell from their recomputation out of the block averages."""
+        """Return by how much the maintained v and ell differ at most from their recomputation from the block averages.
+
+        The deviation of v has the key "w".
+        """
         v = self.v_from_blocks()
         ell = self.state.c * self.averaged_losses()
         return {

@@ -1,4 +1,4 @@
-"""Another lam for a problem in progress: where the regularisation path begins, and its two warm starts."""
+"""Change of lam: the two warm starts of a problem for another lam, and the first breakpoint of a path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bcfw.passes.rebuild import shrink_pass, store_shrink_pass
 
 KEEP = Choice("w", "alpha")
 
-#: How far out the slope of the hinge losses is measured: what the losses themselves add to it is one part in so many.
+#: How far from w_0 the slope of the hinge losses is measured: so far that the losses contribute about one part in FAR.
 FAR = 1e9
 
 #: No weight is tried that is larger.
@@ -22,7 +22,7 @@ FARTHEST = 1e300
 
 
 def change_lam(problem: DualProblem, lam: float, keep: str = "w") -> None:
-    """Go on with another lam.
+    """Change the regularisation of a problem, and keep either its weights or its dual variables.
 
     Parameters
     ----------
@@ -30,11 +30,12 @@ def change_lam(problem: DualProblem, lam: float, keep: str = "w") -> None:
     lam : float
         The new regularisation.
     keep : "w" or "alpha"
-        What stays. With ``rho = lam_new / lam``:
+        What is kept. With ``rho = lam_new / lam``:
 
-        - "alpha": the dual variables, and ``v <- v / rho``. The block gaps are unknown until the next certificate.
-        - "w": the weights. All mass but the truth's is multiplied by rho <= 1 and ``ell_i <- rho ell_i``; block gaps
-          change by ``(1 - rho) (ell_i - lam <w, v_i>)``: the gaps of a certificate stay exact (gaps-2016, Alg. 7).
+        - "alpha" keeps the dual variables; ``v <- v / rho``. The block gaps are unknown until the next certificate.
+        - "w" keeps the weights. The mass of every output except the truth is multiplied by rho <= 1, and ``ell_i <-
+          rho ell_i``. Block gaps change by ``(1 - rho) (ell_i - lam <w, v_i>)``, so that block gaps of a certificate
+          stay exact (gaps-2016, Alg. 7).
     """
     lam = float(Positive(1.0).check("change_lam", "lam", lam))
     KEEP.check("change_lam", "keep", keep)
@@ -45,7 +46,7 @@ def change_lam(problem: DualProblem, lam: float, keep: str = "w") -> None:
     if problem.untouched:  # all mass is on the truths, and v = 0
         return
     if problem.store is not None:
-        problem.store.used[:] = 0  # the next run counts its rounds anew
+        problem.store.used[:] = 0  # the next run begins to count its rounds at zero
     if keep == "w":
         shrink(problem, rho)
     else:
@@ -55,7 +56,7 @@ def change_lam(problem: DualProblem, lam: float, keep: str = "w") -> None:
 
 
 def shrink(problem: DualProblem, rho: float) -> None:
-    """Multiply the mass of all outputs but the truths by rho; w stays if lam is multiplied by rho, too."""
+    """Multiply the mass of all outputs except the truths by rho; w does not change if lam is multiplied by rho, too."""
     store, blocks = problem.store, np.arange(problem.n_blocks)
     if store is not None and np.any(store.rest != 1.0):
         problem.call(store_shrink_pass, blocks, rho, tuple(store), np.zeros(store.alpha.shape[1]))
@@ -65,35 +66,39 @@ def shrink(problem: DualProblem, rho: float) -> None:
         store.rest_loss[:] *= rho
 
 
-# --- where the path begins
+# --- the first breakpoint of a path
 
 
 def move_to_first_breakpoint(problem: DualProblem, gap: float, lam_min: float) -> None:
-    """Go to a lam so large that the first move of all blocks has at most this gap, there and for every larger lam.
+    """Move all mass to the oracle's outputs, and set lam to lam_1: for every lam >= lam_1 the gap is at most ``gap``.
 
-    gaps-2016, Alg. 6, for any bounds. All mass goes to the outputs of largest value at ``w_0 = clip(0)``, which is 0 if
-    the bounds allow it. With ``psi = sum_i c_i psi_i(y~_i)`` the weights are then ``clip(psi / lam)``, which is
-    ``w_0 + s p`` at ``s = 1/lam`` as long as no weight meets a bound: p are the entries of psi along which w is free to
-    move. The gap there,
+    This is gaps-2016, Alg. 6, extended to bounds. All mass moves to the outputs y~_i of largest value at ``w_0 =
+    clip(0)``, which is 0 if the bounds allow it. With ``psi = sum_i c_i psi_i(y~_i)`` the weights are then
+    ``clip(psi / lam)``. At ``s = 1/lam`` these weights equal ``w_0 + s p`` as long as no weight meets a bound, where p
+    has the entries of psi along which w is free to move. The gap at these weights,
 
         f(s) = sum_i c_i max_y H_i(y; w_0 + s p) - sum_i c_i H_i(y~_i; w_0 + s p),
 
     is convex with f(0) = 0. So ``f(s) <= s f(S) / S`` for s <= S, and in the limit of a large S
 
-        lam_1 = (<psi, p> + sum_i c_i max_y -<p, psi_i(y)>) / gap,
+        lam_1 = (<psi, p> + sum_i c_i max_y -<p, psi_i(y)>) / gap.
 
-    larger if w would meet a bound, and at least ``lam_min``.
+    A larger lam_1 is chosen if a weight would meet a bound, or if this lam_1 is below ``lam_min``.
 
     Parameters
     ----------
-    problem : DualProblem, untouched
-    gap, lam_min : float
+    problem : DualProblem
+        A problem before any step.
+    gap : float
+        The gap that the first point may have.
+    lam_min : float
+        The smallest lam_1 to choose.
     """
     change_lam(problem, 1.0)
     origin = problem.state.w.copy()
     corners = find_corners(problem, problem.form.make_labelings(problem.data))
     value = hinge_sums(problem.state.c, corners.hinges).found
-    if value > 0.0:  # else w_0 is best for every lam
+    if value > 0.0:  # otherwise w_0 is optimal for every lam
         if gap == 0.0:
             raise OptionError("regularization_path: tol P(0) is 0, a gap that no path keeps; give eps instead of tol")
         step_to_corners(problem, corners, 1.0)
@@ -113,10 +118,10 @@ def move_to_first_breakpoint(problem: DualProblem, gap: float, lam_min: float) -
 
 
 def first_direction(v: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, float]:
-    """How ``clip(s v)`` leaves ``clip(0)`` as s grows from zero: along which direction, and up to which s.
+    """Return the direction in which ``clip(s v)`` leaves ``clip(0)`` as s grows from zero, and the s where it bends.
 
-    A weight moves if zero is allowed and v points into its interval; one whose interval does not hold zero waits until
-    s v has come there.
+    A weight moves from the beginning if its interval contains zero and v points into the interval; it bends at the end
+    of the interval. If the interval does not contain zero, the weight waits until s v reaches the interval.
     """
     ahead, behind = np.where(v > 0.0, upper, lower), np.where(v > 0.0, lower, upper)
     waits = (v != 0.0) & (np.sign(behind) == np.sign(v))
@@ -126,7 +131,7 @@ def first_direction(v: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tupl
 
 
 def room(w: np.ndarray, direction: np.ndarray, problem: DualProblem) -> float:
-    """How often the direction can be added to w before it leaves the bounds that the model itself needs."""
+    """Return the largest multiple of the direction that can be added to w within the model's own bounds."""
     needed = join_bounds(problem.form.dim, problem.form.bounds())
     if needed is None:
         return np.inf

@@ -1,4 +1,4 @@
-"""Snapshots of a problem's dual state: taken, restored, and kept in npz files, which are read without pickle."""
+"""Functions that take, restore, write and read snapshots of a problem's dual state; files are npz without pickle."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from bcfw.passes.rebuild import fold_pass
 from bcfw.records import STEPS, Store
 from bcfw.saved_arrays import REMEDY, SavedArrays, check_sums, checksums
 
-#: Version of the layout; a reader refuses any other.
+#: Version of the file layout; ``read`` refuses files of other versions.
 VERSION = 3
 
-#: How far the mass of a block may be from one, which it is but for rounding.
+#: The mass of a block is one up to rounding; a snapshot whose masses differ from one by more than this is damaged.
 MASS_ROUNDING = 1e-6
 
 
 def take(problem: DualProblem) -> dict[str, Any]:
-    """Everything needed to continue, as plain arrays: the form that is saved and that warm starts read.
+    """Return a snapshot: everything that is needed to continue, as plain arrays, for files and warm starts.
 
-    "weight" are the shares c_i, "w" is v, "point" are the weights to return where they are others.
+    The key "weight" holds the shares c_i, "w" holds v, and "point" the weights to return, if they differ from clip(v).
     """
     with problem.outside():
         return _taken(problem)
@@ -56,7 +56,7 @@ def _taken(problem: DualProblem) -> dict[str, Any]:
 
 
 def folded_averages(problem: DualProblem) -> tuple[Any, ...]:
-    """Block averages with all mass of the store folded in; the problem stays as it is."""
+    """Return the block averages with all mass of the store folded in; the problem does not change."""
     form, store = problem.form, problem.store
     assert store is not None
     mu = tuple(form.import_mu(problem.data, form.export_mu(problem.data, problem.state.mu)))
@@ -76,11 +76,12 @@ def folded_averages(problem: DualProblem) -> tuple[Any, ...]:
 
 
 def restore(problem: DualProblem, snapshot: dict[str, Any], source: str = "warm_start") -> None:
-    """Continue from a snapshot of the same problem; lam and sample weights may differ.
+    """Continue from a snapshot of a problem that may differ from this problem in lam and in the sample weights.
 
-    The dual variables alpha are kept, w and ell are computed from them: ``w = A alpha`` with this problem's lam and
-    shares c_i. In part space alpha is feasible for any data of the same sizes; in feature space only for the same data.
-    Every array is checked before compiled code reads it; messages call the snapshot ``source``.
+    The dual variables alpha are taken from the snapshot; w and ell are computed from alpha: ``w = A alpha`` with this
+    problem's lam and shares c_i. For models in part space, the data may differ, too, if their sizes are equal: alpha
+    stays feasible. In feature space the data must be equal. Every array is checked before compiled code reads it; error
+    messages call the snapshot ``source``.
     """
     saved = SavedArrays(snapshot, source)
     require_same_problem(problem, saved)
@@ -100,7 +101,7 @@ def restore(problem: DualProblem, snapshot: dict[str, Any], source: str = "warm_
     if problem.store is not None:
         problem.store.used[:] = 0
         if not same_data:
-            problem.close_store()  # averages can be taken over, losses cannot
+            problem.close_store()  # the averages are valid for the new data, the losses of stored labelings are not
     problem.tally[STEPS] = float(steps)
     problem.rebuild()
     if point is not None and same_data and lam == problem.lam and np.array_equal(weight, problem.state.c):
@@ -108,7 +109,7 @@ def restore(problem: DualProblem, snapshot: dict[str, Any], source: str = "warm_
 
 
 def require_same_problem(problem: DualProblem, saved: SavedArrays) -> None:
-    """Raise if a snapshot has another model or other sizes."""
+    """Raise unless the snapshot's model and sizes are equal to the problem's."""
     expected = {"model": problem.form.name, "dim": problem.form.dim, "examples": problem.n_blocks}
     found = {
         "model": str(saved.snapshot.get("model")),
@@ -124,7 +125,7 @@ def require_same_problem(problem: DualProblem, saved: SavedArrays) -> None:
 
 
 def saved_averages(problem: DualProblem, saved: SavedArrays) -> tuple[Any, ...]:
-    """The block averages; what their numbers may be, the model knows."""
+    """Return the block averages of a snapshot; the model's adapter checks their values."""
     form, data = problem.form, problem.data
     current = form.export_mu(data, problem.state.mu)
     arrays = [saved.get(f"mu_{j}", like.dtype, (None, *like.shape[1:])) for j, like in enumerate(current)]
@@ -135,7 +136,7 @@ def saved_averages(problem: DualProblem, saved: SavedArrays) -> tuple[Any, ...]:
 
 
 def saved_store(problem: DualProblem, saved: SavedArrays, same_data: bool) -> Store | None:
-    """The store, if the snapshot has one."""
+    """Return the store of a snapshot after checking its arrays, or None if the snapshot has no store."""
     form, n = problem.form, problem.n_blocks
     if not form.saves_labelings or not saved.has("store_"):
         return None
@@ -161,24 +162,24 @@ def saved_store(problem: DualProblem, saved: SavedArrays, same_data: bool) -> St
 
 
 def save(problem: DualProblem, path: str | Path) -> None:
-    """Write a snapshot to one file; a crash leaves an older one intact."""
+    """Take a snapshot of a problem and write it to one file; after a crash, an older file is still intact."""
     write(take(problem), path)
 
 
 def write(arrays: dict[str, Any], path: str | Path) -> None:
-    """Write a snapshot that has been taken, and whatever else belongs to it, to one file."""
+    """Write the arrays of a snapshot, and other arrays that belong to the checkpoint, to one file."""
     with replacing(path) as file:
         np.savez(file, version=VERSION, checksums=checksums(arrays), **arrays)
 
 
 def read(path: str | Path) -> dict[str, Any]:
-    """Read a checkpoint; raise an :class:`InputError` that names the file if it is none, or not as it was saved."""
+    """Return the arrays of a checkpoint file; raise ``InputError`` if the file is not a checkpoint or is damaged."""
     try:
         with np.load(path, allow_pickle=False) as file:
             snapshot = {key: file[key] for key in file.files}
         version = int(snapshot.pop("version"))
         sums = snapshot.pop("checksums", None)
-    except Exception as error:  # of a damaged file numpy, zipfile and zlib may raise anything
+    except Exception as error:  # numpy, zipfile and zlib may raise anything if the file is damaged
         raise InputError(f"{path} is not a readable checkpoint ({error}); {REMEDY}") from error
     if version != VERSION:
         age, advice = ("a newer", "update to read it") if version > VERSION else ("an older", "train without it")
@@ -191,7 +192,7 @@ def read(path: str | Path) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def warned(path: str | Path) -> Iterator[None]:
-    """A checkpoint that cannot be written must not cost what was computed."""
+    """Context that turns a failure to write a checkpoint into a warning, so that the run goes on."""
     try:
         yield
     except (OSError, InputError) as error:

@@ -1,4 +1,4 @@
-"""The threads of certificates."""
+"""The thread pool in which certificates compute hinge losses."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 
 
 class Threads:
-    """Some threads that are started when they are first needed, and end when their owner is gone.
+    """A thread pool that starts when it is first used.
 
-    A copy, also one in another process, starts threads of its own; so does a process that was forked, which inherits
-    none.
+    Copies do not share the pool: a copied or unpickled object starts new threads, and so does a forked process, which
+    does not inherit threads.
 
     Parameters
     ----------
     count : int
+        The number of threads.
     """
 
     def __init__(self, count: int) -> None:
@@ -28,7 +29,10 @@ class Threads:
         return {"count": self.count, "_pool": None, "_process": 0}
 
     def map(self, function: Callable[[int], int]) -> list[int]:
-        """The results of a function of 0, ..., count - 1, each computed in a thread of its own; of one in this one."""
+        """Return ``[function(0), ..., function(count - 1)]``, computed in a thread pool.
+
+        With one thread, the function is called directly.
+        """
         if self.count == 1:
             return [function(0)]
         if self._pool is None or self._process != os.getpid():

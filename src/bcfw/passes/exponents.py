@@ -1,7 +1,8 @@
-"""Templates of online exponentiated gradient (Collins et al., 2008): distributions of blocks in product form.
+"""Templates of the passes of online exponentiated gradient (Collins et al., 2008).
 
-Block i's mass is ``alpha_i(y) = exp(u_i'z(y)) / Z_i``, which is never zero; the slope of the dual in ``alpha_i(y)`` is
-``c_i theta_i'z(y)`` up to a constant. So a step is ``u_i += eta_i theta_i(w)``, and mu_i are the marginals of u_i.
+The mass of block i has the form ``alpha_i(y) = exp(u_i'z(y)) / Z_i`` with exponents u_i, so that it is never zero. The
+derivative of the dual with respect to ``alpha_i(y)`` is ``c_i theta_i'z(y)`` up to a constant. So a step is ``u_i +=
+eta_i theta_i(w)``, and the block average mu_i holds the marginals of the distribution with exponents u_i.
 """
 
 from __future__ import annotations
@@ -32,22 +33,25 @@ from bcfw.passes.contract import (
 from bcfw.passes.selection import next_block
 from bcfw.records import BLOCK, CALLS, GAIN, NEEDS_ROOM, STEPS, STOP, Exponents, State, StepRule, Visits
 
-#: So many step sizes are tried at one visit at most. The one that is taken is made longer for the next visit.
+#: The largest number of step sizes that one visit tries.
 MOST_TRIALS = 60
+
+#: The next visit of a block first tries the accepted step size times this factor.
 LONGER = 1.05
 
-#: Relative tolerance of sums over the parts of a block.
+#: Relative rounding error of sums over the parts of a block.
 ROUNDING = 1e-15
 
-#: A difference of exponents beyond which mass cannot be seen beside other mass; and the largest that one step bridges:
-#: marginals of exponents that are larger by orders would be inexact.
+#: If exponents differ by more than ``UNSEEN``, the smaller mass is lost to rounding beside the larger mass. A longer
+#: trial step may change differences of exponents by ``UNSEEN`` plus their present spread, which counts as at most
+#: ``WIDEST``: with far larger exponents the marginals would be inexact.
 UNSEEN, WIDEST = 50.0, 1e4
 
 
 def loss_parts_pass(
     data_fields: Any, work_fields: Any, state_fields: Any, w: np.ndarray, exponents_fields: Any
 ) -> None:
-    """Template: the loss of every part of every block, and of the truths; ``w`` must be zero."""
+    """Template: write the loss of every part of every block, and of every truth; ``w`` must be zero."""
     data = Data(*data_fields)
     work = Work(*work_fields)
     eg = Exponents(*exponents_fields)
@@ -67,12 +71,13 @@ def exponent_pass(
     rule_fields: Any,
     exponents_fields: Any,
 ) -> int:
-    """Template: a step of one block after the other; if they are ``starting``, blocks go to the marginals of their u_i.
+    """Template: take a step at one block after another; with ``starting``, set each average to the marginals of u_i.
 
     Returns
     -------
     int
-        How many visits are done; ``tally[STOP]`` says why not all, ``tally[BLOCK]`` at which block it stopped.
+        The number of completed visits. If the pass stopped early, ``tally[STOP]`` is the reason and ``tally[BLOCK]``
+        the block at which it stopped.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
@@ -102,17 +107,18 @@ def exponent_pass(
 
 
 def find_step(data: Any, i: int, state: Any, work: Any, rule: Any, eg: Any) -> float:
-    """Find an eta_i with which the dual gains; leaves direction, marginals and exponents.
+    """Find a step size eta_i that increases the dual, and compute its direction, marginals and exponents.
 
-    A step that makes the dual fall is too long, and halved. Where nearly all mass lies on one output, a step may change
-    nothing that floating point can resolve. If the oracle says that another output is better, such a step is too short:
-    longer ones are tried, the first about as wide as the exponents, and then those in the middle between the longest
-    one that is too short and the shortest one that is too long. If not, the block is as good as solved.
+    A step that decreases the dual is too long, and eta_i is halved. If nearly all mass lies on one output, a step may
+    change the dual by less than rounding. In this case the oracle is called. If it finds a better output, the step is
+    too short: a step about as wide as the spread of the exponents is tried first, and then step sizes in the middle
+    between the longest step that is too short and the shortest step that is too long. If the oracle finds no better
+    output, the block counts as solved.
 
     Returns
     -------
     float
-        The gain, or -1 for no step.
+        The gain of the dual, or -1 if no step is taken.
     """
     begin, end = eg.offsets[i], eg.offsets[i + 1]
     theta = eg.theta[: end - begin]
@@ -159,12 +165,12 @@ def find_step(data: Any, i: int, state: Any, work: Any, rule: Any, eg: Any) -> f
 def try_step(
     data: Any, i: int, eta: float, before: float, state: Any, work: Any, rule: Any, eg: Any
 ) -> tuple[float, float]:
-    """Direction, marginals and exponents of a step of the size eta, from the value ``before`` of ``theta'mu_i``.
+    """Compute direction, marginals and exponents of a step of size eta; ``before`` is the present ``theta'mu_i``.
 
     Returns
     -------
     tuple of float
-        How much the dual gains, and how far this may be off by rounding.
+        The gain of the dual, and a bound of its rounding error.
     """
     begin, end = eg.offsets[i], eg.offsets[i + 1]
     theta, trial, parts = eg.theta[: end - begin], eg.trial[: end - begin], eg.parts[: end - begin]
@@ -183,7 +189,7 @@ def try_step(
 
 @not_inlined
 def direction_to_expected(data: Any, i: int, parts: np.ndarray, state: Any, work: Any) -> None:
-    """``d = parts - mu_i``."""
+    """Compute the direction ``d = parts - mu_i``."""
     start_direction(data, i, work)
     add_average(data, i, -1.0, state.mu, work)
     add_expected(data, i, 1.0, parts, work)
@@ -191,7 +197,7 @@ def direction_to_expected(data: Any, i: int, parts: np.ndarray, state: Any, work
 
 
 def accept(data: Any, i: int, state: Any, work: Any, rule: Any, eg: Any) -> None:
-    """Move block i along the direction, to the marginals that were found."""
+    """Move block i along the direction to the new marginals, and store its new exponents unless ``eg.starting``."""
     advance(data, i, 1.0, work, state.mu)
     apply(data, i, -state.c[i] / rule.lam, work, state.w)
     begin, end = eg.offsets[i], eg.offsets[i + 1]
@@ -202,7 +208,7 @@ def accept(data: Any, i: int, state: Any, work: Any, rule: Any, eg: Any) -> None
 
 
 def spread(a: np.ndarray) -> float:
-    """Largest minus smallest entry."""
+    """Return the largest minus the smallest entry."""
     smallest = largest = a[0]
     for part in range(1, a.shape[0]):
         smallest = min(smallest, a[part])
@@ -211,7 +217,7 @@ def spread(a: np.ndarray) -> float:
 
 
 def inner_product(a: np.ndarray, b: np.ndarray) -> float:
-    """``a'b`` for as many entries as a has."""
+    """Return ``a'b`` over the entries of a; b may be longer."""
     total = 0.0
     for part in range(a.shape[0]):
         total += a[part] * b[part]

@@ -1,18 +1,19 @@
 """Template of the pass in which several blocks step at once, with adaptive step sizes (flexible-blocks-2026, Alg. 2).
 
-At one w, block i of the group has the direction d_i to the oracle's output y_i*, the gap g_i and a squared distance
+At one w, block i of the group has the direction d_i to the oracle's output y_i*, the block gap g_i and a squared
+distance
 
     D_i = lam |v_s,i - v_i|^2 = c_i^2/lam |B_i d_i|^2       in the metric of the weights, or
-    D_i = |e_{y*} - alpha_i|^2                              in that of the mass, as in the paper.
+    D_i = |e_{y*} - alpha_i|^2                              in the metric of the mass, as in the paper.
 
-With ``gamma_i = min(1, g_i/(M D_i))`` for all of them the dual gains at least
+If every block of the group takes the step ``gamma_i = min(1, g_i/(M D_i))``, the dual gains at least
 
-    sum_i gamma_i g_i - lam/2 |sum_i gamma_i (v_s,i - v_i)|^2      (exactly this without bounds on w),
+    sum_i gamma_i g_i - lam/2 |sum_i gamma_i (v_s,i - v_i)|^2      (exactly this without bounds on w).
 
-so that it is enough for M to pass the test ``lam |sum_i gamma_i (v_s,i - v_i)|^2 <= M sum_i gamma_i^2 D_i``. In the
-metric of the weights an M of the number of moving blocks always passes, and one block takes the exact step. In that of
-the mass, the mass on outputs that are not kept counts as that of one output, which is none of those kept: then D_i is
-too large rather than too small, and zero only where all mass is on y*.
+The pass increases M until ``lam |sum_i gamma_i (v_s,i - v_i)|^2 <= M sum_i gamma_i^2 D_i``, which is enough. In the
+metric of the weights, this test always succeeds if M is the number of moving blocks, and a group of one block takes the
+exact step. In the metric of the mass, all mass on outputs that are not stored is treated as the mass of a single output
+that is not stored. D_i is then too large rather than too small, and zero only if all mass is on y*.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from bcfw.passes.selection import next_block
 from bcfw.passes.steps import move, read_box_direction
 from bcfw.records import BLOCK, CALLS, GAIN, NEEDS_ROOM, NOT_MAXIMAL, STOP, Group, State, StepRule, Visits
 
-#: Relative tolerance of the test: both sides are sums of squares.
+#: Relative rounding tolerance of the test, whose two sides are sums of squares.
 ROUNDING = 1e-12
 
 
@@ -55,13 +56,13 @@ def group_pass(
     rule_fields: Any,
     group_fields: Any,
 ) -> int:
-    """Template: visit blocks in groups; each group asks its oracles at one w and then steps.
+    """Template: visit blocks in groups; the oracle calls of a group are made at one w, and then all its blocks step.
 
     Returns
     -------
     int
-        How many visits are done, always whole groups; ``tally[STOP]`` says why not all, ``tally[BLOCK]`` at which block
-        it stopped.
+        The number of completed visits, always whole groups. If the pass stopped early, ``tally[STOP]`` is the reason
+        and ``tally[BLOCK]`` the block at which it stopped.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
@@ -89,7 +90,7 @@ def group_pass(
 
 @not_inlined
 def find_output(data: Any, i: int, m: int, state: Any, work: Any, rule: Any, group: Any) -> int:
-    """Ask the oracle about block i, the m-th of the group, and keep its output; why that failed, or 0."""
+    """Call the oracle on block i, the m-th of the group, and store its output; return 0, or the reason to stop."""
     maximal = oracle_and_direction(data, i, state.w, state, work)[1]
     if not maximal:
         return NOT_MAXIMAL
@@ -107,7 +108,10 @@ def find_output(data: Any, i: int, m: int, state: Any, work: Any, rule: Any, gro
 
 
 def slot_for(data: Any, i: int, group: Any, work: Any) -> int:
-    """The slot that holds the current labeling, a free one, or that of the least mass, which joins the rest."""
+    """Return the slot for the current labeling: the slot that holds it, else a free slot, else the slot of least mass.
+
+    In the last case, the mass of the slot is added to ``group.rest``.
+    """
     lightest = 0
     for s in range(group.kept[i]):
         if same_labeling(data, i, s, group.labels, work):
@@ -123,7 +127,7 @@ def slot_for(data: Any, i: int, group: Any, work: Any) -> int:
 
 
 def mass_distance(i: int, slot: int, group: Any) -> float:
-    """``|e_y - alpha_i|^2`` for the output y in the slot, by the mass that is elsewhere."""
+    """Return ``|e_y - alpha_i|^2`` for the output y in the slot, computed from the mass on other outputs."""
     elsewhere = group.rest[i]
     squares = group.rest[i] * group.rest[i]
     for s in range(group.kept[i]):
@@ -135,9 +139,9 @@ def mass_distance(i: int, slot: int, group: Any) -> float:
 
 @not_inlined
 def choose_steps(data: Any, visits: Any, start: int, count: int, state: Any, work: Any, rule: Any, group: Any) -> float:
-    """Find an M that passes the test and write the steps; returns what the dual gains at least (lines 5 to 13).
+    """Find an M that passes the test, write the step sizes, and return a lower bound of the gain (lines 5 to 13).
 
-    A block whose mass is all on the oracle's output stays: only rounding tells the two apart.
+    A block whose mass is all on the oracle's output does not move: a positive gap of this block is due to rounding.
     """
     group.M[0] *= group.shrink
     while True:
@@ -165,7 +169,7 @@ def choose_steps(data: Any, visits: Any, start: int, count: int, state: Any, wor
 
 
 def joint_square(data: Any, visits: Any, start: int, count: int, state: Any, work: Any, rule: Any, group: Any) -> float:
-    """``lam |sum_i gamma_i (v_s,i - v_i)|^2``."""
+    """Return ``lam |sum_i gamma_i (v_s,i - v_i)|^2``."""
     for m in range(count):
         if group.gamma[m] > 0.0:
             i = next_block(visits, start + m)
@@ -181,7 +185,10 @@ def joint_square(data: Any, visits: Any, start: int, count: int, state: Any, wor
 
 
 def taken_square(n_places: int, group: Any) -> float:
-    """The squares of the joint direction at the listed places, or at all if there is no list; they become zero."""
+    """Return the sum of squares of ``group.joint`` at the listed coordinates, and set these coordinates to zero.
+
+    If ``n_places`` is negative, all coordinates count as listed.
+    """
     total = 0.0
     if n_places < 0:
         for j in range(group.joint.shape[0]):
@@ -197,18 +204,18 @@ def taken_square(n_places: int, group: Any) -> float:
 
 @not_inlined
 def kept_direction(data: Any, i: int, m: int, state: Any, work: Any, group: Any) -> None:
-    """The direction from block i's average to the output that was kept."""
+    """Compute the direction from block i's average to the stored output of the block, the m-th of the group."""
     load_labeling(data, i, group.slot[m], group.labels, work)
     direction_from_average(data, i, state.mu, work)
 
 
 @not_inlined
 def step_of_block(data: Any, i: int, m: int, state: Any, work: Any, rule: Any, tally: np.ndarray, group: Any) -> None:
-    """Move block i, the m-th of the group, by its own step."""
+    """Move block i, the m-th of the group, by its step size."""
     gamma = group.gamma[m]
     if gamma > 0.0:
         kept_direction(data, i, m, state, work, group)
-        curvature = group.distance[m]  # only its value for unbounded coordinates would matter, and no one reads it
+        curvature = group.distance[m]  # only changes the result of read_box_direction, which is not used here
         read_box_direction(data, i, curvature, state, work, rule)
         advance(data, i, gamma, work, state.mu)
         if group.in_alpha:

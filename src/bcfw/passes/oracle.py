@@ -1,4 +1,4 @@
-"""The oracle call at one block: hinge loss, block gap, direction to the output, and tests of the output."""
+"""Routines that call the max oracle at one block: hinge loss, block gap, direction to the output, and checks of it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from bcfw.passes.contract import (
 #: Relative tolerance of :func:`is_maximal`: a block gap more negative than this is not due to rounding.
 ROUNDING = 1e-9
 
-#: The same relative to the score of the truth, which is in the values of all outputs and may be far larger than they
-#: differ.
+#: A negative slope of at most this share of the truth's score is due to rounding, too: the score of the truth enters
+#: the values of all outputs, and may be far larger than the differences of these values.
 SCORE_ROUNDING = 1e-13
 
 
@@ -42,7 +42,7 @@ def direction_to_truth(data: Any, i: int, work: Any) -> None:
 
 
 def call_oracle(data: Any, i: int, w: np.ndarray, work: Any) -> float:
-    """Call the max oracle on the computed scores, make its output the current labeling, return ``max_y H_i(y; w)``.
+    """Call the max oracle on the computed scores, make its output the current labeling; return ``max_y H_i(y; w)``.
 
     The truth counts as a possible output even if the oracle cannot return it, so that the result is at least
     ``H_i(y_i; w) = 0``.

@@ -17,19 +17,22 @@ from bcfw.models.kernels.feature_rows import column_pair_product
 from bcfw.models.kernels.part_vectors import theta_of
 from bcfw.records import ALL_PARTS
 
-#: If more than this share of a block's parts is listed, all its scores are computed: whole rows of weights vectorise.
+#: If more than this share of a block's parts is listed, the scores of all its parts are computed, because loops over
+#: whole rows of weights vectorise.
 MANY_PARTS = 0.4
 
-#: A block gap below this share of the scores is their rounding: the block stays where it is.
+#: A block gap below this share of the scores is due to rounding: the block does not move.
 SCORE_ROUNDING = 1e-15
 
-#: Curvatures below this count as zero: the quotient of a score and a smaller number may overflow.
+#: Curvatures below this number count as zero: dividing a score by a smaller number may overflow.
 NO_CURVATURE = 1e-290
 
-#: If no entry of the direction is larger than this, the rounding of the mass that stays would be visible in the step.
+#: If no entry of the step is larger than this, the step is computed again by :func:`project_step`: computed as a
+#: difference of averages, it would consist largely of their rounding errors.
 SMALL_STEP = 1e-6
 
-#: If the mass of a projected block differs from one by more than this, it is corrected; with few parts it never does.
+#: If the mass of a projected block differs from one by more than this, it is rescaled; blocks with few parts never need
+#: this.
 MASS_DRIFT = 1e-12
 
 
@@ -46,7 +49,7 @@ def load_parts(data, i, count, parts, work):
 
 
 def part_loss(data, i, part):
-    """Return ``l_i`` at one part (written by the model)."""
+    """Return the loss of one part, an entry of ``l_i``; the model replaces this routine."""
     return 0.0
 
 
@@ -86,7 +89,7 @@ def keep_moved(work):
 
 
 def largest_step(work):
-    """The largest ``|d|`` of the listed parts."""
+    """Return the largest ``|d|`` of the listed parts."""
     largest = 0.0
     for j in range(work.n_moved[0]):
         largest = max(largest, abs(work.d[work.moved[j]]))
@@ -96,8 +99,8 @@ def largest_step(work):
 def project_step(work, best, curvature):
     """Turn d, which is mu_i at the listed parts, into the step to the projection of ``mu_i + theta_i/A``.
 
-    The same tau as in :func:`project_listed`, out of the steps alone: however small they are, they sum to zero but for
-    their own rounding.
+    The threshold tau is the one in :func:`project_listed`, but it is computed from the entries of the step. So the
+    entries sum to zero up to their own rounding errors, however small they are.
     """
     n = work.n_moved[0]
     tau = -np.inf
