@@ -842,13 +842,28 @@ def without_repeats(solver: Any) -> Any:
     return type(solver)(**{**options, "sampling": "cyclic"})
 
 
-def returns_the_dual_point(solver: Any) -> bool:
-    """Whether the returned weights are ``A alpha``.
-
-    With acceleration, and with one slack variable, they are the best so far, certified by the same alpha.
-    """
+def ends_at_its_best_dual_value(solver: Any) -> bool:
+    """Whether the dual value of the result is the value of the dual point that the run has come to."""
     returns_others = getattr(solver, "acceleration", 0) or getattr(solver, "slack", "") == "one"
-    return solver.certifies and not returns_others and not isinstance(solver, bcfw.solvers.Auto)
+    return solver.certifies and solver.monotone and not returns_others
+
+
+def first_row(case: Case, snapshot: Any, lam: float | None = None) -> tuple[float, float]:
+    """Primal and dual value that a run reports first when it begins with a saved state, possibly at another lam.
+
+    Its weights are those that were returned, or with another lam those of the dual point. Where w = 0 is allowed and
+    the oracle is exact, P(0) and the dual value 0 of the truths are known, too.
+    """
+    objective, zero = case.enumerated(lam=lam), np.zeros(case.dim)
+    v = snapshot["w"] * (1.0 if lam is None else case.lam / lam)
+    returned = snapshot.get("point") if lam is None else None
+    primal, dual = (
+        objective.primal(case.clip(v if returned is None else returned)),
+        objective.dual(v, snapshot["ell"].sum()),
+    )
+    if "heuristic oracle" not in case.problem().form.needs and np.array_equal(case.clip(zero), zero):
+        return min(primal, objective.primal(zero)), max(dual, 0.0)
+    return primal, dual
 
 
 def calls_every_visit(solver: Any) -> bool:

@@ -145,7 +145,7 @@ def test_warm_starts_go_on_with_other_weights(tags, weight):
     weights = np.resize(weight, len(Y))
     svm = MultilabelSVM(warm_start=True).fit(X, Y)
     warm, fresh = svm.fit(X, Y, weights), MultilabelSVM().fit(X, Y, weights)
-    assert warm.result_.history["dual"][0] != 0.0  # where a fit that starts afresh begins
+    assert not np.array_equal(warm.coef_, fresh.coef_)  # a fit that starts afresh takes other steps
     assert abs(warm.result_.primal - fresh.result_.primal) <= max(warm.duality_gap_, fresh.duality_gap_)
 
 

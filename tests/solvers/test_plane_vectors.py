@@ -44,8 +44,8 @@ def test_a_run_does_not_depend_on_the_kind(name, monkeypatch):
     results = []
     for share in (-1.0, 1.0):
         monkeypatch.setattr(plane_vectors, "SPARSE_SHARE", share)
-        results.append(CASES[name].train(solver=CuttingPlane(), tol=1e-4, max_passes=200))
+        results.append(CASES[name].train(solver=CuttingPlane(), tol=1e-8, max_passes=200))
     dense, sparse = results
     assert dense.status == sparse.status == "converged"
-    assert dense.n_passes == sparse.n_passes
+    assert abs(dense.n_passes - sparse.n_passes) <= 1  # products differ by rounding, and decide which planes are used
     assert sparse.dual == pytest.approx(dense.dual, rel=1e-7)

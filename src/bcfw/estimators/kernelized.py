@@ -45,7 +45,7 @@ class KernelSVM(LabelSVM):
         """Return the solver that works with kernel values; None if features are explicit."""
         if not (self.kernel is None or isinstance(self.kernel, str) or callable(self.kernel)):
             raise OptionError(
-                f"{self._name}: kernel must be a name, a function of two inputs or None, got a "
+                f"{self._name}: kernel must be a name, a function of two matrices or None, got a "
                 f"{type(self.kernel).__name__}; for values of a kernel give kernel='precomputed' and the values as X"
             )
         named = self.kernel if isinstance(self.kernel, str) else None

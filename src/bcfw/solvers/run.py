@@ -133,9 +133,8 @@ class SolverRun(Run):
             self.best = found, weights.copy()
         else:
             before, w = self.best
-            if found.primal_bound < before.primal_bound:
-                np.copyto(w, weights)
-            self.best = before.better_of(found), w
+            is_better = found.primal_bound < before.primal_bound
+            self.best = before.better_of(found), weights.copy() if is_better else w
         return self.best[0]
 
     @property

@@ -43,6 +43,7 @@ def softmax(x, out):
     total = 0.0
     for k in range(out.shape[0]):
         out[k] = np.exp(x[k] - largest)
+    for k in range(out.shape[0]):  # apart: where a loop also stores, the order of its sum depends on the addresses
         total += out[k]
     for k in range(out.shape[0]):
         out[k] /= total
