@@ -18,8 +18,8 @@ from bcfw.errors import OracleError
 #: Relative tolerance when a model's upper bound is checked against a value already found.
 CONTRADICTION = 1e-6
 
-#: A negative gap smaller than this, relative to ``1 + |P| + |D|``, is rounding: P and D are sums over numbers of the size
-#: of the losses, and may be far smaller than these.
+#: A negative gap smaller than this, relative to ``1 + |P| + |D|``, is rounding: P and D are sums over numbers of the
+#: size of the losses, and may be far smaller than these.
 ROUNDING = 1e-12
 
 #: Relative tolerance: an upper bound of the primal value that exceeds the value found by less is as good as that.

@@ -1,5 +1,10 @@
 """scikit-learn estimators: structural SVMs that fit, predict, score, clone, pickle and search like any other."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from bcfw import saved_objects
 from bcfw.estimators.attributes import AttributeVectorizer
 from bcfw.estimators.chain import ChainSVM
 from bcfw.estimators.cross_validated import ChainSVMCV, MulticlassSVMCV, MultilabelSVMCV, StructuralSVMCV
@@ -10,6 +15,8 @@ from bcfw.estimators.multilabel import MultilabelSVM
 from bcfw.estimators.position_wise import PositionWise
 from bcfw.estimators.structural import StructuralSVM
 from bcfw.estimators.tree import TreeSVM
+from bcfw.loading import reads
+from bcfw.model_file import ModelFile
 
 #: Every estimator by the name that model files have; common tests run over it.
 ESTIMATORS = {
@@ -29,6 +36,8 @@ ESTIMATORS = {
     )
 }
 
+saved_objects.ESTIMATORS.update(ESTIMATORS)
+
 __all__ = [
     "AttributeVectorizer",
     "ChainSVM",
@@ -45,3 +54,19 @@ __all__ = [
     "TreeSVM",
     "alignment_scores",
 ]
+
+
+@reads("estimator")
+def read_estimator(file: ModelFile, model: Any) -> Any:
+    """The estimator that a model file holds, fitted as it was."""
+    name = file.header["estimator"]
+    if name not in ESTIMATORS:
+        raise file.arrays.damaged("the header", f"has an estimator {name!r}, which this bcfw does not have")
+    kind = ESTIMATORS[name]
+    estimator = kind(**saved_objects.saved_options(kind, file.header["options"], file.arrays, model))
+    estimator._restore_state(file.header, file.arrays, model)
+    return estimator
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.kernels import KernelSet
+from bcfw.saved_objects import MODELS
 
 #: What a model may offer beyond the kernels that all have; a solver names what it needs of these.
 OFFERS = {
@@ -58,7 +59,7 @@ class Form(ABC):
     @property
     def is_built_in(self) -> bool:
         """Whether the model is one of this package's, whose users did not write its oracle."""
-        return type(self.model).__module__.startswith("bcfw.")
+        return type(self.model) in MODELS.values()
 
     @property
     def offers(self) -> frozenset[str]:

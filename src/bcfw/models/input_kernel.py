@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.input_kernels import TrainingKernel
 from bcfw.kernels import KernelSet
 from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.kernels.input_kernel import (
@@ -30,11 +29,11 @@ class KernelInputs(FeatureRows):
 
     n_features: int | None
 
-    def with_products(self, data: Any, products: TrainingKernel) -> Any:
+    def with_products(self, data: Any, products: Any) -> Any:
         """The record with inner products of the rows of one example taken from the kernel."""
         raise NotImplementedError
 
-    def on_unit_rows(self, data: Any, products: TrainingKernel | None = None) -> tuple[Any, Any]:
+    def on_unit_rows(self, data: Any, products: Any = None) -> tuple[Any, Any]:
         """A copy of this bound model, and the record, with the unit vector e_p as row p of N.
 
         Training needs the kernel values of an example's rows with each other, too; prediction does not.

@@ -19,6 +19,7 @@ from bcfw.models.hooks import DEFAULTS, HOOKS, checked_dim, hook
 from bcfw.models.kernels.black_box import BLACK_BOX_KERNELS
 from bcfw.models.python_form import PythonForm, content_hash, feature_count, first_features
 from bcfw.options import Flag, as_call
+from bcfw.saved_objects import MODELS
 
 #: The methods that a user writes.
 METHODS = {
@@ -89,7 +90,7 @@ class Model:
             cls._kernels = cls._kernels.rebound(SLACK=cls.slack_rescaling)
 
     def __repr__(self) -> str:
-        return as_call(type(self).__name__, {**given_options(self), **known_sizes(self)})
+        return as_call(type(self).__name__, {**given_options(self), **self._known_sizes()})
 
     def features(self, x: Any, y: Any) -> Any:
         """Joint features phi(x, y) in R^d."""
@@ -152,6 +153,27 @@ class Model:
         """The loss of an output of x; a built-in model whose loss depends on the input has its own."""
         return self.loss(y_true, y)
 
+    def _known_sizes(self) -> dict[str, int]:
+        """The sizes that the model has by now: given to it, of its class, or of the data that it is bound to."""
+        kept = {**vars(type(self)), **vars(self)}
+        return {name: int(kept[name]) for name in SIZES if isinstance(kept.get(name), Integral)}
+
+    def _with_sizes(self, sizes: Mapping[str, Any]) -> Any:
+        """A copy of the model, bound to data of the given sizes.
+
+        A user's model that is bound already stays as it is; an unbound one learns only how many weights there are.
+        """
+        bound: Any = copy.copy(self)
+        built_in = isinstance(self, tuple(MODELS.values()))
+        if built_in and (self.dim is None or type(self) in MODELS.values()):
+            if getattr(bound, "n_labels", 0) is None:  # the labels of one example would not tell it
+                bound.n_labels = sizes["n_labels"]
+            return hook(bound, "bind")(*bound._example_of_sizes(sizes))
+        if bound.dim is None:
+            bound.dim = sizes["dim"]
+        checked_dim(bound)
+        return bound
+
     def _example_of_sizes(self, sizes: Mapping[str, Any]) -> tuple[Any, Any]:
         """X and y, as small as can be, that bind a built-in model to the sizes of a saved one."""
         raise NotImplementedError
@@ -180,12 +202,6 @@ def given_options(model: Any) -> dict[str, Any]:
 def _is_same(value: Any, default: Any) -> bool:
     """Whether it is the default; of what cannot be compared, an array for example, by identity."""
     return value is default or (isinstance(value, str | Number) and type(value) is type(default) and value == default)
-
-
-def known_sizes(model: Any) -> dict[str, int]:
-    """The sizes that a model has by now: given to it, of its class, or of the data that it is bound to."""
-    kept = {**vars(type(model)), **vars(model)}
-    return {name: int(kept[name]) for name in SIZES if isinstance(kept.get(name), Integral)}
 
 
 DEFAULTS |= {name: vars(Model)[name] for name in HOOKS}

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bcfw.errors import InputError, OracleError
-from bcfw.product.domains import Counted
+from bcfw.product.domains import DOMAINS, Counted
 from bcfw.run import now
 
 #: A gap below minus this, relative to the numbers it is a difference of, is not rounding: the oracle did not minimise.
@@ -51,7 +51,7 @@ def trusted(domain: Any) -> bool:
     """Whether it is one of our own, whose points need not be checked again and again."""
     if type(domain) is Counted:
         return trusted(domain.domain)
-    return type(domain).__module__.startswith("bcfw.product.domains")
+    return type(domain) in DOMAINS
 
 
 def parsed(answer: Any, shape: tuple[int, ...]) -> np.ndarray | str:
