@@ -296,4 +296,4 @@ def draw_bounds(rng: np.random.Generator, case: Case, scale: float) -> Case:
 def forget() -> None:
     """Empty the caches of the tests' builders, which keep every case."""
     problems.enumerate_outputs.cache_clear()
-    problems.matches.cache_clear()
+    problems.problem_of.cache_clear()
