@@ -1,6 +1,6 @@
 """bcfw: block-coordinate Frank-Wolfe optimisation and structural SVMs with certified duality gaps.
 
-Everything is loaded on first use, so that ``import bcfw`` stays cheap.
+Public names and modules are imported at their first use, so that ``import bcfw`` is fast.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ if TYPE_CHECKING:  # what __getattr__ loads, with its types
 
 __version__ = "0.1.0"
 
-#: Where each public name lives.
+#: The module that defines each public name.
 _HOMES = {
     "train": "bcfw.training",
     **dict.fromkeys(("regularization_path", "grid_path", "RegularizationPath"), "bcfw.path"),

@@ -1,4 +1,4 @@
-"""``python -m bcfw`` is the command ``bcfw``."""
+"""Run the command line: ``python -m bcfw`` does what the command ``bcfw`` does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets with a linear minimisation oracle, the blocks of :func:`bcfw.minimize`."""
+"""Sets over which :func:`bcfw.minimize` minimises: simplex, box, balls, hulls, and sets of matrices."""
 
 from bcfw.product.domains import *  # noqa: F403
 from bcfw.product.domains import __all__  # noqa: F401

@@ -1,4 +1,4 @@
-"""Exceptions and warnings: each message says what was wrong, where, and what to do."""
+"""The exceptions and warnings of bcfw. Each message says what was wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class BcfwError(Exception):
 
 
 class InputError(BcfwError, ValueError):
-    """Data that cannot be used: the message names the example."""
+    """Data that cannot be used; the message names the example."""
 
 
 class OptionError(BcfwError, ValueError, TypeError):
-    """An unknown, impossible or contradictory option: the message names it."""
+    """An unknown, impossible or contradictory option; the message names the option."""
 
 
 class ModelError(BcfwError, ValueError):
@@ -38,14 +38,14 @@ class DomainError(BcfwError, ValueError):
 
 
 class OracleError(BcfwError, RuntimeError):
-    """An oracle that failed or did not find the best answer: of one example, or of one block of ``minimize``.
+    """An oracle that raised an error or did not find the best answer, for one example or one block of ``minimize``.
 
     Attributes
     ----------
     example : int
-        Index of the example in the training data, or of the block.
+        Index of the example in the training data, or index of the block.
     result : bcfw.Result or None
-        What training had reached before the failure.
+        The result of the training before the failure.
     """
 
     def __init__(self, message: str, example: int, result: Any = None) -> None:
@@ -54,12 +54,12 @@ class OracleError(BcfwError, RuntimeError):
         self.result = result
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles of process pools keep all three."""
+        """Pickle message, example and result; process pools pickle the exceptions of their workers."""
         return type(self), (self.args[0], self.example, self.result)
 
 
 class TooLargeError(BcfwError, MemoryError):
-    """Data or a model that need more memory than there is; the message has the numbers and the bytes."""
+    """Data or a model that need more memory than is available; the message has the sizes and the bytes."""
 
 
 class ConvergenceWarning(UserWarning):
@@ -67,11 +67,11 @@ class ConvergenceWarning(UserWarning):
 
 
 class InputWarning(UserWarning):
-    """Data that can be used, but probably not as they were meant."""
+    """Data that can be used, but are probably not what the user meant."""
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """A warning that shows the first line outside the package: the user's own."""
+    """Warn, and attribute the warning to the innermost calling line outside this package, which is the user's."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
         level, frame = level + 1, frame.f_back
@@ -79,7 +79,7 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Sentence that names the known word nearest to ``name``, and all of them."""
+    """Return a text for messages that suggests the known word nearest to ``name`` and lists all known words."""
     words = sorted(known)
     close = difflib.get_close_matches(str(name), words, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}? " if close else ""

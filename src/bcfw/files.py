@@ -1,4 +1,4 @@
-"""Atomic files and cache folders: files that are written whole or not at all, and where bcfw keeps its own."""
+"""Files that are written completely or not at all, checks of paths, and the folder of bcfw's cache."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from bcfw.errors import InputError, OptionError
 
 try:
     import fcntl
-except ImportError:  # Windows, where nobody can delete a file that is open
+except ImportError:  # Windows, where an open file cannot be deleted
     fcntl = None  # type: ignore[assignment]
 
 PathLike = str | os.PathLike[str]
 
-#: Ends the names of files that are not complete yet.
+#: Suffix of files that are not complete yet.
 SUFFIX = ".part"
 
 
 def checked_path(path: Any, what: str) -> Path:
-    """A path that is given as a text or an object such as ``pathlib.Path``; of anything else ``what`` says the use."""
+    """Return ``path``, a text or a path object, as a Path; raise OptionError otherwise.
+
+    ``what`` says in the message what the path is for.
+    """
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise OptionError(f"{what} must be a path, a text or a pathlib.Path, got {path!r:.100}")
     return Path(path)
@@ -32,26 +35,26 @@ def checked_path(path: Any, what: str) -> Path:
 
 @contextmanager
 def replacing(target: PathLike, mode: str = "wb", *, make_parents: bool = False) -> Iterator[IO[Any]]:
-    """Open a file that takes the place of ``target`` when all of it is written.
+    """Open a temporary file that replaces ``target`` when it is completely written.
 
-    It is a temporary file in the same folder. Where the block raises, or the process dies, an older ``target`` stays
-    as it was. An exception also removes the temporary file; that of a process that was killed is removed when
-    ``target`` is written the next time. Several processes may write the same target at once: the last one to finish
-    wins. The new file has the permissions that the user's umask gives to new files.
+    The temporary file is in the folder of ``target``. If the ``with`` block raises, or the process dies, an older
+    ``target`` remains unchanged. After an exception the temporary file is removed. The temporary file of a killed
+    process is removed when ``target`` is written the next time. Several processes can write one target at the same
+    time: the last one to finish wins. The new file has the permissions that the user's umask gives to new files.
 
     Parameters
     ----------
     target : path
         The file to write.
     mode : str
-        As of :func:`open`; text is encoded in UTF-8.
+        The mode of :func:`open`; text is encoded in UTF-8.
     make_parents : bool
-        Whether to make the folder of ``target`` where it does not exist.
+        Whether to make the folder of ``target`` if it does not exist.
 
     Yields
     ------
     file
-        To write to.
+        The open temporary file.
 
     Raises
     ------
@@ -60,7 +63,7 @@ def replacing(target: PathLike, mode: str = "wb", *, make_parents: bool = False)
     """
     target = checked_path(target, "the file to write")
     try:
-        target = target.resolve()  # a link stays, and what it points to is replaced
+        target = target.resolve()  # if target is a link, the file that it points to is replaced
         if make_parents:
             target.parent.mkdir(parents=True, exist_ok=True)
         _require_regular(target)
@@ -72,9 +75,9 @@ def replacing(target: PathLike, mode: str = "wb", *, make_parents: bool = False)
         with file:
             yield file
             file.flush()
-            os.fsync(file.fileno())  # on the disk before the older file goes
+            os.fsync(file.fileno())  # the new file must be on the disk before the older file is replaced
             if fcntl is None:
-                file.close()  # Windows renames no open files; elsewhere the lock is kept until the file has its name
+                file.close()  # Windows cannot rename open files; elsewhere the lock is held until after the renaming
             os.chmod(file.name, 0o666 & ~_umask())
             os.replace(file.name, target)
     except BaseException:
@@ -83,14 +86,14 @@ def replacing(target: PathLike, mode: str = "wb", *, make_parents: bool = False)
 
 
 def check_writable(target: PathLike, what: str) -> None:
-    """Raise unless :func:`replacing` could write ``target`` now: a check before long work whose result goes there.
+    """Raise unless :func:`replacing` could write ``target`` now; called before long work whose result is written there.
 
     Parameters
     ----------
     target : path
-        The file to be written later. It is neither made nor changed.
+        The file that will be written later. It is not created or changed.
     what : str
-        What will be written, or the option that named the file: the message begins with it.
+        What will be written, or the option that named the file; the first words of the message.
 
     Raises
     ------
@@ -112,13 +115,13 @@ def check_writable(target: PathLike, what: str) -> None:
 
 
 def user_cache(*parts: str) -> Path:
-    """A folder or file in the user's cache of bcfw.
+    """Return the path of a folder or file in bcfw's cache in the user's home folder.
 
     Returns
     -------
     Path
-        ``bcfw`` and then ``parts``, in the folder named by ``XDG_CACHE_HOME``, or in ``~/.cache``. It may not exist
-        yet.
+        ``bcfw`` followed by ``parts``, in the folder named by ``XDG_CACHE_HOME``, or in ``~/.cache``. The path may not
+        exist yet.
 
     Examples
     --------
@@ -133,32 +136,32 @@ def user_cache(*parts: str) -> Path:
 
 
 def _require_regular(target: Path) -> None:
-    """Raise for a device or a pipe, which a new file would replace."""
+    """Raise OSError if ``target`` is a device or a pipe, which must not be replaced by a file."""
     if target.exists() and not target.is_file() and not target.is_dir():
         raise OSError(f"{target} is a device or a pipe; give the path of a file")
 
 
 def _umask() -> int:
-    """The user's mask of file permissions, which can only be read by setting it."""
+    """Return the umask of this process, which can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
 def _open_locked(target: Path, mode: str) -> IO[Any]:
-    """Open a new file in the folder of ``target`` that no process takes for left over as long as it is open."""
+    """Open a new locked file in the folder of ``target``; other processes do not remove it while it is locked."""
     while True:
         file = _open_beside(target, mode)
         if fcntl is not None:
-            with suppress(OSError):  # without locks on this file system nobody removes the file either
+            with suppress(OSError):  # if this file system has no locks, no other process removes the file either
                 fcntl.flock(file, fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink > 0:
             return file
-        file.close()  # another process has removed it before it was locked
+        file.close()  # another process removed the file before it was locked
 
 
 def _open_beside(target: Path, mode: str) -> IO[Any]:
-    """Open a new file in the folder of ``target``."""
+    """Open a new temporary file in the folder of ``target``, whose name begins with the name of ``target``."""
     return tempfile.NamedTemporaryFile(
         mode,
         encoding=None if "b" in mode else "utf-8",
@@ -170,7 +173,7 @@ def _open_beside(target: Path, mode: str) -> IO[Any]:
 
 
 def _remove_left_over(target: Path) -> None:
-    """Remove the temporary files of ``target`` whose process has died: they are neither open nor locked any more."""
+    """Remove the temporary files of ``target`` whose process has died; they are not locked any more."""
     for path in target.parent.glob(glob.escape(target.name) + 8 * "?" + SUFFIX):
         with suppress(OSError):
             _remove_unlocked(path)

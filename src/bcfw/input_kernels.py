@@ -1,7 +1,6 @@
-"""Kernels between inputs: linear, polynomial, Gaussian, a user's function, or values that were computed before.
+"""Input kernels k(x, x'): linear, polynomial, Gaussian, a function of the user, or precomputed values.
 
-An input kernel ``k(x, x') = <f(x), f(x')>`` stands for features f(x) that are never written down. Do not confuse it
-with the compiled kernels of :mod:`bcfw.kernels`.
+An input kernel ``k(x, x') = <f(x), f(x')>`` is the inner product of features f(x) that are never computed.
 """
 
 from __future__ import annotations
@@ -14,24 +13,25 @@ import scipy.sparse as sp
 from bcfw.errors import InputError, OptionError, nearest
 from bcfw.options import Option, Positive
 
-#: Names of input kernels; a function of two (N, F) matrices that returns their (N, N') kernel values is one, too.
+#: Names of input kernels. A function of two matrices (N, F) and (N', F) that returns the (N, N') kernel values is also
+#: an input kernel.
 INPUT_KERNELS = ("linear", "rbf", "poly", "precomputed")
 
-#: Names of all kernels: the last one is that of the model's own, between pairs of input and output.
+#: Names of all kernels; "joint" is the model's own kernel between pairs of input and output.
 KERNELS = (*INPUT_KERNELS, "joint")
 
-#: About so many kernel values are computed at once where they are not kept.
+#: About this many kernel values are computed at once if they are not stored.
 AT_ONCE = 2**22
 
-#: Of a user's function, the values of so many inputs with each other are computed at once for the diagonal.
+#: For the diagonal, a user's function is called with blocks of this many inputs.
 FEW = 32
 
-#: Relative tolerance when a matrix of kernel values is checked to be symmetric.
+#: Relative tolerance of the check that precomputed kernel values are symmetric.
 ASYMMETRY = 1e-8
 
 
 class KernelChoice(Option):
-    """A name in :data:`KERNELS`, or a function."""
+    """Option that is a name in :data:`KERNELS` or a function."""
 
     def allowed(self) -> str:
         return " or ".join(map(repr, KERNELS)) + ", or a function of two matrices"
@@ -46,7 +46,7 @@ class KernelChoice(Option):
 
 
 class GammaChoice(Option):
-    """A number > 0, "scale" or "auto"."""
+    """Option that is a number > 0, "scale" or "auto"."""
 
     def allowed(self) -> str:
         return "a number > 0, 'scale' or 'auto'"
@@ -58,14 +58,14 @@ class GammaChoice(Option):
 
 
 class InputKernel(NamedTuple):
-    """A kernel with its parameters, as scikit-learn's SVC has them.
+    """An input kernel k(x, z) with its parameters, named as in scikit-learn's SVC.
 
-        linear       x'x'
-        rbf          exp(-gamma |x - x'|^2)
-        poly         (gamma x'x' + coef0)^degree
-        precomputed  the rows themselves hold the values between an input and all training inputs
+        linear       x'z
+        rbf          exp(-gamma |x - z|^2)
+        poly         (gamma x'z + coef0)^degree
+        precomputed  the row of an input holds its kernel values with all training inputs
 
-    ``bias^2`` is added to all of them: beside its features every input has a constant one of that value.
+    ``bias^2`` is added to every kernel value: each input has a further feature, whose value is ``bias``.
     """
 
     kind: Any
@@ -75,7 +75,7 @@ class InputKernel(NamedTuple):
     bias: float = 0.0
 
     def values(self, A: Any, B: Any, out: np.ndarray | None = None) -> np.ndarray:
-        """(N, M) kernel values of rows A (N, F) and B (M, F), dense or sparse; written to ``out``, if it is given."""
+        """Return the (N, M) kernel values of rows A (N, F) and B (M, F), dense or sparse, in ``out`` if it is given."""
         if not callable(self.kind):
             return self.from_factors(self.left(A), self.right(B), out)
         found = self._of_the_user(A, B)
@@ -86,22 +86,22 @@ class InputKernel(NamedTuple):
         return out
 
     def left(self, A: Any) -> Any:
-        """The first factor: products of rows with those of the second are what the kernel is a function of.
+        """Return the first factor: kernel values are a function of ``left(A) right(B)'``.
 
-        For "rbf" these are ``-gamma |x - x'|^2 = (2 gamma x, 1, -gamma |x|^2)'(x', -gamma |x'|^2, 1)``.
+        For "rbf" the product is ``-gamma |x - z|^2 = (2 gamma x, 1, -gamma |x|^2)'(z, -gamma |z|^2, 1)``.
         """
         if self.kind != "rbf":
             return A
         return with_columns(2.0 * self.gamma * A, np.ones(A.shape[0]), -self.gamma * square_sums(A))
 
     def right(self, B: Any) -> Any:
-        """The second factor."""
+        """Return the second factor, see :meth:`left`."""
         if self.kind != "rbf":
             return B
         return with_columns(B, -self.gamma * square_sums(B), np.ones(B.shape[0]))
 
     def from_factors(self, left: Any, right: Any, out: np.ndarray | None) -> np.ndarray:
-        """Kernel values out of the two factors."""
+        """Return the kernel values of the two factors, in ``out`` if it is given."""
         if sp.issparse(left) or sp.issparse(right):
             product = left @ right.T
             found = product.toarray() if sp.issparse(product) else np.asarray(product)
@@ -156,7 +156,7 @@ class TrainingKernel:
         self._right = X if callable(kernel.kind) else kernel.right(X)
 
     def rows(self, positions: Any, out: np.ndarray | None = None) -> np.ndarray:
-        """(M, N) values of some inputs with all; written to ``out``, if it is given."""
+        """Return the (M, N) kernel values of some inputs with all inputs, in ``out`` if it is given."""
         if callable(self.kernel.kind):
             return self.kernel.values(self.X[positions], self.X, out)
         if self.kernel.kind != "precomputed":
@@ -167,13 +167,13 @@ class TrainingKernel:
         return found
 
     def among(self, begin: int, end: int) -> np.ndarray:
-        """Values among the inputs in a range."""
+        """Return the kernel values among the inputs ``begin .. end - 1``."""
         if self.kernel.kind == "precomputed":
             return self.rows(slice(begin, end))[:, begin:end]
         return self.kernel.values(self.X[begin:end], self.X[begin:end])
 
     def diagonal(self) -> np.ndarray:
-        """(N,) values of every input with itself."""
+        """Return the (N,) kernel values of every input with itself."""
         kind, X = self.kernel.kind, self.X
         if kind == "precomputed":
             return np.asarray(X.diagonal(), dtype=np.float64) + self.kernel.bias**2
@@ -188,19 +188,19 @@ class TrainingKernel:
         return squares + self.kernel.bias**2
 
     def support(self, positions: np.ndarray) -> Any:
-        """What :meth:`product` needs to know of some inputs: their rows, or where they are."""
+        """Return what :func:`product` needs of some inputs: their rows, or their positions for precomputed values."""
         return positions if self.kernel.kind == "precomputed" else self.X[positions]
 
 
 def product(kernel: InputKernel, X: Any, support: Any, coefficients: np.ndarray) -> np.ndarray:
-    """``sum_s k(x_p, x_s) beta_s`` for new inputs X, in pieces.
+    """Return ``sum_s k(x_p, x_s) beta_s`` for new inputs X, computed in pieces.
 
     Parameters
     ----------
     kernel : InputKernel
-    X : (N, F) matrix
-    support : of M training inputs, made by :meth:`TrainingKernel.support`
-    coefficients : (M, K) array
+    X : (N, F) matrix of the new inputs x_p
+    support : M training inputs x_s, made by :meth:`TrainingKernel.support`
+    coefficients : (M, K) array of the beta_s
 
     Returns
     -------
@@ -220,12 +220,12 @@ def product(kernel: InputKernel, X: Any, support: Any, coefficients: np.ndarray)
 
 
 def make_kernel(kind: Any, gamma: Any, degree: int, coef0: float, bias: float, X: Any) -> InputKernel:
-    """A kernel for training inputs X (N, F): gamma "scale" is ``1 / (F var(X))``, "auto" is ``1 / F``."""
+    """Return the kernel for training inputs X (N, F); gamma "scale" is ``1 / (F var(X))``, "auto" is ``1 / F``."""
     return InputKernel(kind, gamma_of(gamma, X), int(degree), float(coef0), float(bias))
 
 
 def gamma_of(gamma: Any, X: Any) -> float:
-    """The number behind "scale" and "auto"; one where X does not vary, as in scikit-learn."""
+    """Return gamma as a number; "scale" is one if X does not vary, as in scikit-learn."""
     if not isinstance(gamma, str):
         return float(gamma)
     if gamma == "auto":
@@ -236,14 +236,14 @@ def gamma_of(gamma: Any, X: Any) -> float:
 
 
 def with_columns(A: Any, *columns: np.ndarray) -> Any:
-    """A (N, F), dense or sparse, with more columns behind."""
+    """Return the matrix A (N, F), dense or sparse, with columns appended."""
     if sp.issparse(A):
         return sp.hstack([A, *(sp.csr_array(column[:, None]) for column in columns)], format="csr")
     return np.column_stack([A, *columns])
 
 
 def square_sums(A: Any) -> np.ndarray:
-    """(N,) squared norms of rows."""
+    """Return the (N,) squared norms of the rows of A."""
     return np.asarray(A.multiply(A).sum(axis=1)).ravel() if sp.issparse(A) else np.einsum("ij,ij->i", A, A)
 
 

@@ -1,4 +1,4 @@
-"""``bcfw.load``: what ``save`` has written, as it was."""
+"""``bcfw.load``: read the estimators, results and taggers that their ``save`` methods have written."""
 
 from __future__ import annotations
 
@@ -34,29 +34,31 @@ def reads(kind: str) -> Callable[[Reader], Reader]:
 
 
 def load(path: PathLike, model: Any = None) -> Any:
-    """Read a model file: the estimator, the :class:`bcfw.Result` or the tagger whose ``save`` has written it.
+    """Read a model file, and return the estimator, the :class:`bcfw.Result` or the tagger that was saved.
 
-    Loading a file runs none of it: names in it are looked up in fixed tables of bcfw, and every array is checked
-    against the sizes of the model before anything reads it. A file from a stranger is as safe as its predictions.
+    No code in the file is executed: names in it are looked up in fixed tables of bcfw, and every array is checked
+    against the sizes of the model before it is used. So loading a file of unknown origin is safe; whether to trust its
+    predictions is another question.
 
     Parameters
     ----------
     path : path
     model : bcfw.Model or None
-        Where the file was trained with a model of your own: that model, with the same options. If its ``bind`` finds
-        out more than ``dim``, give a bound one.
+        Needed if the file was trained with a model of your own: this model, with equal options. If its ``bind`` sets
+        more than ``dim``, give a bound model.
 
     Returns
     -------
     estimator, Result or bcfw.text.tagger.Tagger
-        With the same weights, predictions, options, certificate and history. Files of ``bcfw train`` hold a tagger.
+        The saved object, with equal weights, predictions, options, certificate and history. Files of ``bcfw train``
+        contain a tagger.
 
     Raises
     ------
     InputError
-        If the file is no model file, is damaged, or was written by a newer bcfw.
+        If the file is not a model file, is damaged, or was written by a newer bcfw.
     OptionError
-        If the file needs ``model`` and it is not given, or the other way round.
+        If the file needs ``model`` and it is not given, or if it is given and not needed.
 
     Examples
     --------
@@ -73,14 +75,14 @@ def load(path: PathLike, model: Any = None) -> Any:
 
 
 def restored(file: ModelFile, model: Any = None) -> Any:
-    """What a file holds; the same as :func:`load` for a file that has been read."""
+    """Return the object in a model file that has been read; see :func:`load`."""
     path = file.arrays.source
     require_given(file.header.get("model"), model, path)
     try:
         return _restored(file, model)
     except SavedError:
         raise
-    except Exception as error:  # of a header that was made up, anything may come
+    except Exception as error:  # a forged header can cause any exception
         raise InputError(
             f"{path} is not a usable model file ({type(error).__name__}: {error!s:.200}); {REMEDY}"
         ) from error

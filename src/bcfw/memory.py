@@ -1,8 +1,8 @@
-"""Large allocations: refused by name before they are made, where no part of this machine's memory could hold them.
+"""Checks before large allocations: an error that names the arrays if they cannot fit into the memory of this process.
 
-What a process may have is the least of the machine's memory, the limits of its control groups (containers) and the
-limit of its address space (``ulimit -v``, less what it has already). Memory that others use is not counted: what fits
-into the machine is tried.
+The memory that a process may have is the smallest of the machine's memory, the limits of its control groups
+(containers), and the limit of its address space (``ulimit -v``) minus what it already uses. Memory that other processes
+use is not subtracted: an allocation that could fit into the machine is tried.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from pathlib import Path, PurePosixPath
 
 from bcfw.errors import BcfwError, TooLargeError
 
-#: Where the kernel tells about control groups, and where they are mounted.
+#: The file in which Linux lists the control groups of this process, and the folder where control groups are mounted.
 OWN_GROUPS = Path("/proc/self/cgroup")
 GROUPS = Path("/sys/fs/cgroup")
 
 
 def require_room(owner: str, sizes: Mapping[str, int], parts: Mapping[str, int], advice: str) -> None:
-    """Raise unless some arrays could be in memory at once.
+    """Raise ``TooLargeError`` unless all parts fit into memory together.
 
     Parameters
     ----------
     owner : str
-        What messages begin with.
+        The beginning of the error message.
     sizes : mapping
-        The numbers that the bytes come from, such as ``{"examples": 100, "labels": 3}``.
+        The numbers that determine the bytes, such as ``{"examples": 100, "labels": 3}``.
     parts : mapping
-        Bytes of every part, by its name.
+        Bytes of each part, by the name of the part.
     advice : str
-        What would help.
+        The end of the error message: what the user can do.
     """
     needed, (allowed, limit) = sum(parts.values()), available()
     if needed <= allowed:
@@ -45,7 +45,7 @@ def require_room(owner: str, sizes: Mapping[str, int], parts: Mapping[str, int],
 
 @contextlib.contextmanager
 def memory_named(owner: str, sizes: Mapping[str, int], advice: str) -> Iterator[None]:
-    """Where the system refuses memory after all, say what for."""
+    """Context that turns a ``MemoryError`` into a ``TooLargeError``, which says what the memory was for."""
     try:
         yield
     except BcfwError:
@@ -60,7 +60,7 @@ def _numbers(owner: str, sizes: Mapping[str, int]) -> str:
 
 
 def shown(size: int) -> str:
-    """A number of bytes for messages."""
+    """Return a number of bytes as a text for messages."""
     for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
         if size >= unit:
             return f"{size / unit:,.3g} {name}" if size < 1e15 else f"{size / unit:,.0f} {name}"
@@ -68,7 +68,7 @@ def shown(size: int) -> str:
 
 
 def available() -> tuple[int, str]:
-    """Bytes that this process could have at most, and the words for what limits them."""
+    """Return the largest number of bytes that this process may have, and a text that names the limit."""
     return min(_limits(), default=(2**63, "the system"))
 
 
@@ -91,8 +91,8 @@ def _limits() -> Iterator[tuple[int, str]]:
 
 
 def _group_limits(path: str, root: Path, name: str) -> Iterator[tuple[int, str]]:
-    """The limits of a control group and of those that it is in; in a container its own may be at the root."""
+    """Yield the limits of a control group and of its parents; in a container the group itself may be the root."""
     own = PurePosixPath(path.lstrip("/"))
     for group in (own, *own.parents):
-        with contextlib.suppress(OSError, ValueError):  # "max" is no number
+        with contextlib.suppress(OSError, ValueError):  # the text "max" means no limit
             yield int((root / group / name).read_text()), "the control group (container)"

@@ -1,15 +1,16 @@
-"""Measures of predicted label sequences: by position, by sequence, by label, and by span.
+"""Metrics of predicted label sequences: by position, by sequence, by label, and by span.
 
 Every function takes ``(y_true, y_pred)``: lists with one sequence of labels per example, as ``ChainSVM`` takes and
-predicts them, or :class:`bcfw.Sequences` of labels. The scorers are for ``GridSearchCV(scoring=...)`` and its like.
+predicts them, or :class:`bcfw.Sequences` of labels. The scorers are for ``GridSearchCV(scoring=...)`` and similar
+functions of scikit-learn.
 
-A *span* is a run of positions with a type, such as a noun phrase. Its positions are labelled by a prefix and the type:
-``B-NP`` begins a span, ``I-NP`` continues it, ``E-NP`` ends it, ``S-NP`` is a span of one position (``L-`` and ``U-``
-mean the same as ``E-`` and ``S-``, ``M-`` as ``I-``); ``O`` is outside of all spans. A predicted span is right if there
-is one of the same type, beginning and end in the truth.
+A *span* is a run of consecutive positions with a type, for example a noun phrase. The label of a position is a prefix
+and the type: ``B-NP`` begins a span, ``I-NP`` continues it, ``E-NP`` ends it, ``S-NP`` is a span of one position, and
+``O`` is outside of all spans. ``L-`` is another prefix for ``E-``, ``U-`` for ``S-``, and ``M-`` for ``I-``. A
+predicted span is correct if there is a true span with equal type, first and last position.
 
-Probabilities of labels, as ``predict_proba`` gives them, are measured by :func:`sequence_log_likelihood` and
-:func:`calibration_error`.
+:func:`sequence_log_likelihood` and :func:`calibration_error` measure probabilities of labels, as ``predict_proba``
+returns them.
 """
 
 from __future__ import annotations
@@ -45,21 +46,21 @@ __all__ = [
     "span_report",
 ]
 
-#: How the numbers of several labels become one.
+#: How precision, recall and F1 of several labels are averaged.
 AVERAGE = Choice("micro", "macro", "weighted")
 
-#: How probabilities are put into bins: all of the same width, or with the same number of positions.
+#: How probabilities are divided into bins: bins of equal width, or bins with equal numbers of positions.
 STRATEGY = Choice("uniform", "quantile")
 
-#: How labels are read as spans.
+#: How labels are interpreted as spans.
 SCHEME = Choice("conll", "IOB2", "IOBES")
 
-#: The prefixes that the strict schemes know.
+#: The prefixes of the strict schemes.
 KNOWN = {"IOB2": "OBI", "IOBES": "OBIES"}
 
 
 class Compared(NamedTuple):
-    """Labels of all positions as codes of ``classes``, in the truth and as predicted; (n + 1,) sequence offsets."""
+    """True and predicted labels of all positions as indices into ``classes``; (n + 1,) offsets of the sequences."""
 
     truth: np.ndarray
     predicted: np.ndarray
@@ -68,7 +69,7 @@ class Compared(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Probabilities (N, K) of all positions, their true labels as columns (-1: not among them), and their weights."""
+    """(N, K) probabilities of all positions, the columns of their true labels (-1: no column), and their weights."""
 
     probabilities: np.ndarray
     truth: np.ndarray
@@ -78,17 +79,17 @@ class Judged(NamedTuple):
 class LabelReport(NamedTuple):
     """Precision, recall and F1 of every label (or type of span), printable as a table.
 
-    All arrays have one entry per label. ``precision = correct / predicted``, ``recall = correct / support``, F1 is
-    their harmonic mean; each is 0 where it would be 0/0.
+    All arrays have one entry per label. ``precision = correct / predicted``, ``recall = correct / support``, and F1 is
+    the harmonic mean of precision and recall. Each of them is 0 if its denominator is 0.
     """
 
     #: The labels, sorted if they can be compared.
     labels: list[Any]
-    #: How often each is predicted where it is the truth.
+    #: How often each label is predicted correctly.
     correct: np.ndarray
-    #: How often each is predicted.
+    #: How often each label is predicted.
     predicted: np.ndarray
-    #: How often each is the truth.
+    #: How often each label is the true label.
     support: np.ndarray
 
     @property
@@ -104,9 +105,9 @@ class LabelReport(NamedTuple):
         return ratio(2.0 * self.correct, self.predicted + self.support)
 
     def average(self, average: str = "micro") -> dict[str, float]:
-        """Precision, recall, F1 and support of all labels together.
+        """Return the average precision, recall and F1 of all labels, and the sum of their support.
 
-        "micro" counts all labels together, "macro" is the mean over labels, "weighted" the mean weighted by support.
+        "micro" sums the counts of all labels, "macro" is the mean over labels, "weighted" the mean weighted by support.
         """
         AVERAGE.check("LabelReport", "average", average)
         support = int(self.support.sum())
@@ -119,7 +120,7 @@ class LabelReport(NamedTuple):
         return numbers_of(means[0], means[1], means[2], support)
 
     def as_dict(self) -> dict[Any, dict[str, float]]:
-        """``{label: {"precision": ..., "recall": ..., "f1": ..., "support": ...}}``."""
+        """Return ``{label: {"precision": ..., "recall": ..., "f1": ..., "support": ...}}``."""
         rows = zip(self.precision, self.recall, self.f1, self.support, strict=True)
         return {label: numbers_of(*row) for label, row in zip(self.labels, rows, strict=True)}
 
@@ -135,7 +136,7 @@ class LabelReport(NamedTuple):
 
 
 def flat_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
-    """The share of all positions whose label is right; ``sample_weight`` has one number per sequence.
+    """Return the share of positions with a correct label; ``sample_weight`` has one number per sequence.
 
     >>> flat_accuracy([["a", "b"], ["b"]], [["a", "a"], ["b"]])
     0.6666666666666666
@@ -149,7 +150,7 @@ def flat_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> flo
 
 
 def sequence_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
-    """The share of sequences without a wrong label; ``sample_weight`` has one number per sequence.
+    """Return the share of sequences without a wrong label; ``sample_weight`` has one number per sequence.
 
     >>> sequence_accuracy([["a", "b"], ["b"]], [["a", "a"], ["b"]])
     0.5
@@ -161,13 +162,13 @@ def sequence_accuracy(y_true: Any, y_pred: Any, *, sample_weight: Any = None) ->
 
 
 def label_report(y_true: Any, y_pred: Any, labels: Any = None) -> LabelReport:
-    """Precision, recall, F1 and support of every label, over all positions.
+    """Return precision, recall, F1 and support of every label, over all positions.
 
     Parameters
     ----------
     y_true, y_pred : lists of label sequences
     labels : list or None
-        Labels to report, in this order; None takes all that occur.
+        Labels to report, in this order; None: all labels that occur.
 
     Examples
     --------
@@ -194,22 +195,22 @@ def label_report(y_true: Any, y_pred: Any, labels: Any = None) -> LabelReport:
 
 
 def label_f1(y_true: Any, y_pred: Any, *, average: str = "macro", labels: Any = None) -> float:
-    """The mean F1 of the labels over all positions; see :func:`label_report` and :meth:`LabelReport.average`."""
+    """Return the average F1 of the labels over all positions; see :func:`label_report`, :meth:`LabelReport.average`."""
     return label_report(y_true, y_pred, labels).average(average)["f1"]
 
 
 def span_report(y_true: Any, y_pred: Any, *, scheme: str = "conll") -> LabelReport:
-    """Precision, recall, F1 and support (number of spans) of every type of span.
+    """Return precision, recall, F1 and support (number of true spans) of every type of span.
 
     Parameters
     ----------
     y_true, y_pred : lists of sequences of span labels (see :mod:`bcfw.metrics`)
     scheme : "conll", "IOB2" or "IOBES"
-        "conll" reads labels as the script conlleval of the CoNLL shared tasks does: a position continues a span if it
-        has the prefix I or E and the one before it is B or I of the same type; any other position that is not O begins
-        a span, also an I after O. It suits BIO, IOB2, IOB1 and IOBES (BIOES). The other two are strict: under "IOB2" a
-        span begins with B, under "IOBES" it is one S, or begins with B and ends with E; other runs are no spans, and
-        other prefixes are an error.
+        "conll" follows the script conlleval of the CoNLL shared tasks: a position continues a span if it has the prefix
+        I or E and the previous position has the prefix B or I and the same type. Every other position that is not O
+        begins a span; even an I after O does. This works for BIO, IOB2, IOB1 and IOBES (BIOES). The other two schemes
+        are strict. With "IOB2" a span begins with B. With "IOBES" a span is a single S, or begins with B and ends with
+        E. Other runs are not spans, and other prefixes are an error.
 
     Returns
     -------
@@ -237,7 +238,7 @@ def span_report(y_true: Any, y_pred: Any, *, scheme: str = "conll") -> LabelRepo
 
 
 def span_f1(y_true: Any, y_pred: Any, *, scheme: str = "conll", average: str = "micro") -> float:
-    """The F1 of spans, as conlleval computes it; see :func:`span_report` for ``scheme``.
+    """Return the F1 of spans, as conlleval computes it; see :func:`span_report` for ``scheme``.
 
     >>> span_f1([["B-NP", "I-NP", "O", "B-VP"]], [["B-NP", "O", "O", "B-VP"]])
     0.5
@@ -246,20 +247,20 @@ def span_f1(y_true: Any, y_pred: Any, *, scheme: str = "conll", average: str = "
 
 
 def span_precision(y_true: Any, y_pred: Any, *, scheme: str = "conll", average: str = "micro") -> float:
-    """The share of predicted spans that are right."""
+    """Return the share of predicted spans that are correct; see :func:`span_report` for ``scheme``."""
     return span_report(y_true, y_pred, scheme=scheme).average(average)["precision"]
 
 
 def span_recall(y_true: Any, y_pred: Any, *, scheme: str = "conll", average: str = "micro") -> float:
-    """The share of true spans that are predicted."""
+    """Return the share of true spans that are predicted; see :func:`span_report` for ``scheme``."""
     return span_report(y_true, y_pred, scheme=scheme).average(average)["recall"]
 
 
 def sequence_log_likelihood(y_true: Any, y_proba: Any, labels: Any, *, sample_weight: Any = None) -> float:
-    """The mean over all positions of the logarithm of the true label's probability; at most 0, higher is better.
+    """Return the mean over all positions of the log-probability of the true label; at most 0, higher is better.
 
-    It is minus scikit-learn's ``log_loss`` of the positions. Probabilities below the rounding unit 2.2e-16 count as
-    that, also those of labels that have no column.
+    The result is minus scikit-learn's ``log_loss`` over the positions. Probabilities below 2.2e-16, the rounding unit,
+    are replaced by 2.2e-16; so is the probability of a true label that has no column.
 
     Parameters
     ----------
@@ -284,10 +285,11 @@ def sequence_log_likelihood(y_true: Any, y_proba: Any, labels: Any, *, sample_we
 def calibration_error(
     y_true: Any, y_proba: Any, labels: Any, *, bins: int = 15, strategy: str = "uniform", sample_weight: Any = None
 ) -> float:
-    """Expected calibration error: how far the probability of the likeliest label is from how often it is right.
+    """Return the expected calibration error: the mean difference between confidence and accuracy.
 
-    Positions are put into bins by the probability of their likeliest label (its *confidence*). The error is the mean,
-    over the bins weighted by their positions, of ``|mean confidence - share of right labels|``; 0 is best.
+    The *confidence* of a position is the probability of its most probable label. Positions are divided into bins by
+    their confidence. The error is the mean over the bins, weighted by their numbers of positions, of
+    ``|mean confidence - share of correct labels|``; 0 is best.
 
     Parameters
     ----------
@@ -296,8 +298,8 @@ def calibration_error(
     bins : int
         Number of bins.
     strategy : "uniform" or "quantile"
-        Bins that divide [0, 1] evenly, or that hold the same number of positions each (those of equal confidence stay
-        in one bin).
+        "uniform": bins of equal width in [0, 1]. "quantile": bins with equal numbers of positions, as far as possible;
+        positions of equal confidence stay in one bin.
 
     Examples
     --------
@@ -318,7 +320,7 @@ def calibration_error(
 
 
 def sequence_log_likelihood_scorer(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-    """:func:`sequence_log_likelihood` of an estimator's ``predict_proba``."""
+    """Return the :func:`sequence_log_likelihood` of an estimator's ``predict_proba``."""
     return sequence_log_likelihood(y, estimator.predict_proba(X), estimator.classes_, sample_weight=sample_weight)
 
 
@@ -329,7 +331,7 @@ span_f1_scorer = make_scorer(span_f1)
 
 
 def compare(y_true: Any, y_pred: Any, owner: str) -> Compared:
-    """Truth and predictions as codes of one set of labels; raise unless they have the same lengths."""
+    """Return truth and predictions as indices into one array of labels; raise InputError unless their lengths match."""
     truth, lengths = joined_labels(y_true, owner, "y_true")
     predicted, others = joined_labels(y_pred, owner, "y_pred")
     if len(lengths) != len(others):
@@ -351,7 +353,7 @@ def compare(y_true: Any, y_pred: Any, owner: str) -> Compared:
 
 
 def judge(y_true: Any, y_proba: Any, labels: Any, sample_weight: Any, owner: str) -> Judged:
-    """Probabilities and true labels of all positions; raise unless they fit each other."""
+    """Return probabilities, true labels and weights of all positions; raise InputError unless their sizes match."""
     columns = label_array(labels)
     if isinstance(y_proba, np.ndarray) and y_proba.ndim == 2:  # single labels are sequences of one position
         flat, sizes = label_array(y_true), np.ones(len(y_proba), np.int64)
@@ -376,7 +378,7 @@ def judge(y_true: Any, y_proba: Any, labels: Any, sample_weight: Any, owner: str
 
 
 def parsed(compared: Compared, scheme: str) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """What the prefix of every class means, its type (an index), and the sorted names of the types."""
+    """Return the kind of prefix of every class, the index of its type, and the sorted names of the types."""
     classes, prefixes = compared.classes.tolist(), KNOWN.get(scheme, PREFIXES)
     for label in classes:
         if not is_span_label(label, prefixes):
@@ -387,10 +389,10 @@ def parsed(compared: Compared, scheme: str) -> tuple[np.ndarray, np.ndarray, lis
 
 
 def spans(kinds: np.ndarray, types: np.ndarray, ends: np.ndarray, scheme: str) -> np.ndarray:
-    """(N,) last position of the span that begins at each position of stacked sequences; -1 where none does."""
+    """Return (N,) the last position of the span that begins at each position of stacked sequences; -1: no span."""
     continues = continuing(kinds, types, ends)
     starts = np.flatnonzero((kinds != OUTSIDE) & ~continues)
-    stops = np.flatnonzero((kinds != OUTSIDE) & ~np.append(continues[1:], False))  # one for each start, in order
+    stops = np.flatnonzero((kinds != OUTSIDE) & ~np.append(continues[1:], False))  # stops[k] belongs to starts[k]
     if scheme != "conll":
         whole = kinds[starts] == BEGIN
         if scheme == "IOBES":
@@ -402,13 +404,13 @@ def spans(kinds: np.ndarray, types: np.ndarray, ends: np.ndarray, scheme: str) -
 
 
 def sequence_weights(sample_weight: Any, n: int) -> np.ndarray:
-    """(n,) weights of sequences, 1 for None."""
+    """Return the (n,) weights of the sequences; ones for None."""
     weight = read_sample_weight(sample_weight, n)
     return np.ones(n) if weight is None else weight
 
 
 def ratio(part: Any, whole: Any) -> np.ndarray:
-    """``part / whole``, 0 where that is 0/0."""
+    """Return ``part / whole``, and 0 where ``whole`` is 0."""
     return np.divide(part, whole, out=np.zeros(np.shape(whole)), where=np.asarray(whole) > 0)
 
 

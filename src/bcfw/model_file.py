@@ -1,7 +1,7 @@
-"""Model files: arrays and one JSON header in a safetensors file, with checksums, read without running any of it.
+"""Model files: a safetensors file with arrays, one JSON header and checksums. Reading a file executes no code in it.
 
-A file is only a container here. What the header and the arrays mean, and whether they fit together, those check who
-read them: :meth:`bcfw.Result.save`, the estimators, :func:`bcfw.load`.
+This module reads and writes the container only. The readers interpret header and arrays and check that they fit
+together: :class:`bcfw.Result`, the estimators and :func:`bcfw.load`.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from bcfw.errors import InputError
 from bcfw.files import PathLike, check_writable, checked_path, replacing
 from bcfw.saved_arrays import SavedArrays, check_sums, checksums
 
-#: Version of the layout; a reader refuses newer ones.
+#: Version of the layout of model files; newer versions are refused.
 LAYOUT = 1
 
-#: The entry of a safetensors file's metadata that makes it a model file.
+#: The key in the metadata of a safetensors file that marks a model file.
 MARK = "bcfw"
 
-#: What to do about a file that cannot be used.
+#: Advice about a file that cannot be used; the end of messages.
 REMEDY = "get the file again, or save the model anew"
 
-#: Packages whose versions are written into every file.
+#: Packages whose versions are written into every model file.
 PACKAGES = ("bcfw", "numpy", "safetensors")
 
-#: Kinds of numbers that arrays in files may have: truth values, whole and real numbers.
+#: numpy's kinds of the arrays in model files: truth values, whole and real numbers.
 KINDS = "biuf"
 
-#: A gap between positions that does not fit into a byte is written as this, and elsewhere in full.
+#: A gap between positions of at least this size is written as this byte, and in full in a second array.
 LONG = 255
 
-#: Compressed bytes hold at most so many times their number; what compresses better is kept as it is. Without a limit
-#: a small file could ask for any amount of memory.
+#: Largest allowed ratio of uncompressed to compressed size; data that would exceed it are stored uncompressed. Without
+#: a limit, a small file could demand any amount of memory.
 MOST_EXPANSION = 100
 
-#: Fields that headers of all kinds of files may have: what their values, by name, must be.
+#: Fields that headers of all kinds of files can have. Each is a dict; its values must have one of these types.
 FIELDS: dict[str, tuple[type, ...]] = {"versions": (str,), "certificate": (str, bool, int, float, type(None))}
 
-#: Bytes in front of compressed ones: how many they hold.
+#: Number of bytes in front of compressed data that contain the uncompressed size.
 SIZE_BYTES = 8
 
 
 class ModelFile(NamedTuple):
-    """What a file holds: of which kind it is, the header, and arrays that are checked as they are taken."""
+    """The content of a model file: its kind, the header, and arrays, each of which is checked when it is taken."""
 
     kind: str
     header: dict[str, Any]
@@ -62,17 +62,17 @@ class ModelFile(NamedTuple):
 
 
 def write(path: PathLike, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-    """Write a model file; an older one is replaced when the new one is complete.
+    """Write a model file; an older file is replaced when the new one is complete.
 
     Parameters
     ----------
     path : path
     kind : str
-        What the file is for; a reader of another kind refuses it.
+        The kind of object that is saved: "result", "estimator" or the tagger's kind.
     header : mapping
-        Anything that JSON has; "versions" are added.
+        Data that JSON can represent; the key "versions" is added.
     arrays : mapping of arrays by name
-        Of truth values, whole or real numbers.
+        Arrays of truth values, whole or real numbers.
     """
     check_writable(path, "model file")
     arrays = {name: _plain(name, array) for name, array in arrays.items()}
@@ -80,7 +80,7 @@ def write(path: PathLike, kind: str, header: Mapping[str, Any], arrays: Mapping[
     text = json.dumps({**header, "versions": versions}, separators=(",", ":"))
     sums = checksums(_everything(kind, text, arrays)).tolist()
     about = {"layout": LAYOUT, "kind": kind, "header": text, "checksums": sums}
-    content = save(arrays, {MARK: json.dumps(about)})  # one entry: safetensors writes several in any order
+    content = save(arrays, {MARK: json.dumps(about)})  # one entry, because safetensors writes entries in any order
     with replacing(path) as file:
         file.write(content)
 
@@ -91,7 +91,7 @@ def read(path: PathLike) -> ModelFile:
     Raises
     ------
     InputError
-        If it is no model file, was written by a newer bcfw, or is not as it was written. The message names the file.
+        If it is not a model file, was written by a newer bcfw, or has changed since. The message names the file.
     """
     checked_path(path, "model file")
     metadata, arrays = _content(path)
@@ -121,9 +121,9 @@ def read(path: PathLike) -> ModelFile:
 
 
 def _content(path: PathLike) -> tuple[dict[str, str], dict[str, np.ndarray]]:
-    """Metadata and arrays of a safetensors file."""
+    """Return the metadata and the arrays of a safetensors file."""
     try:
-        with safe_open(path, framework="numpy") as file:  # which has as many bytes as it announces, or it is an error
+        with safe_open(path, framework="numpy") as file:  # raises unless the file has the size that its header says
             metadata = file.metadata() or {}
             _require_memory(path, os.path.getsize(path))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -131,7 +131,7 @@ def _content(path: PathLike) -> tuple[dict[str, str], dict[str, np.ndarray]]:
         raise InputError(f"there is no file {path}; give the path of a model file") from error
     except (InputError, KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # safetensors and numpy may raise anything; a panic of Rust is no Exception
+    except BaseException as error:  # safetensors and numpy can raise anything; a panic in Rust is not an Exception
         raise _unreadable(path, error) from error
     for name, array in arrays.items():
         if array.dtype.kind not in KINDS:
@@ -140,12 +140,12 @@ def _content(path: PathLike) -> tuple[dict[str, str], dict[str, np.ndarray]]:
 
 
 def _require_memory(path: PathLike, size: int) -> None:
-    """Raise unless there is memory for so many bytes: safetensors panics where there is none."""
+    """Raise InputError unless ``size`` bytes of memory are available; without memory, safetensors panics."""
     free = math.inf
-    with suppress(OSError, LookupError, ValueError):  # Linux tells how much is free
+    with suppress(OSError, LookupError, ValueError):  # free memory is known on Linux only
         free = 1024 * int(Path("/proc/meminfo").read_text().partition("MemAvailable:")[2].split()[0])
     try:
-        np.empty(size, np.uint8)  # within the limits of the process; given back at once
+        np.empty(size, np.uint8)  # raises above the limits of the process; freed at once
     except MemoryError:
         free = 0
     if size > free:
@@ -157,7 +157,7 @@ def _unreadable(path: PathLike, why: Any) -> InputError:
 
 
 def _plain(name: str, array: Any) -> np.ndarray:
-    """An array as safetensors takes it: its numbers in order, of a type that is the same on every machine."""
+    """Return an array as safetensors needs it: in C order and native byte order, of a type that every machine has."""
     array = np.asarray(array, order="C")
     if array.dtype.kind not in KINDS or array.dtype.itemsize > SIZE_BYTES:
         raise InputError(
@@ -167,7 +167,7 @@ def _plain(name: str, array: Any) -> np.ndarray:
 
 
 def _everything(kind: str, text: str, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """All that has a checksum."""
+    """Return everything that has a checksum: kind, header and arrays."""
     return {"(kind)": kind, "(header)": text, **arrays}
 
 
@@ -175,10 +175,11 @@ def _everything(kind: str, text: str, arrays: Mapping[str, np.ndarray]) -> dict[
 
 
 def pack_weights(name: str, w: Any) -> dict[str, np.ndarray]:
-    """A weight vector as arrays: whole or, where that takes less room, as its entries that are not zero.
+    """Return a weight vector as arrays: the whole vector or, if this is smaller, its non-zero entries.
 
-    Of these ``name.values`` are the numbers, ``name.gaps`` how many zeros stand before each (a compressed byte; those
-    from ``LONG`` on are in ``name.long_gaps``, eight bytes each), and ``name.dim`` the length of the vector.
+    For non-zero entries, ``name.values`` are the values and ``name.dim`` is the length of the vector. ``name.gaps`` has
+    the number of zeros before each value, one byte each; numbers of at least ``LONG`` are written as ``LONG`` there,
+    and in ``name.long_gaps`` with eight bytes each. Both arrays of gaps are compressed.
     """
     w = np.ascontiguousarray(w, dtype=np.float64)
     if w.ndim != 1 or not np.isfinite(w).all():
@@ -195,7 +196,7 @@ def pack_weights(name: str, w: Any) -> dict[str, np.ndarray]:
 
 
 def unpack_weights(arrays: SavedArrays | Mapping[str, Any], name: str) -> np.ndarray:
-    """The weight vector that :func:`pack_weights` was given, bit by bit."""
+    """Return the weight vector that :func:`pack_weights` has packed, equal in every bit."""
     saved = _saved(arrays)
     if name in saved:
         return saved.get(name, np.float64, (None,))
@@ -209,7 +210,7 @@ def unpack_weights(arrays: SavedArrays | Mapping[str, Any], name: str) -> np.nda
 
 
 def sparse_weights(arrays: SavedArrays | Mapping[str, Any], name: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """The entries of a weight vector that are not zero, without making the others.
+    """Return the non-zero entries of a packed weight vector, without creating the whole vector.
 
     Returns
     -------
@@ -237,7 +238,7 @@ def sparse_weights(arrays: SavedArrays | Mapping[str, Any], name: str) -> tuple[
 
 
 def _set_positions(w: np.ndarray) -> np.ndarray:
-    """Where a vector is not zero in every bit: minus zero counts."""
+    """Return the positions at which any bit of w is set; this includes minus zero."""
     return np.flatnonzero(w.view(np.uint64))
 
 
@@ -245,9 +246,10 @@ def _set_positions(w: np.ndarray) -> np.ndarray:
 
 
 def pack_strings(name: str, strings: Sequence[str]) -> dict[str, np.ndarray]:
-    """A list of texts as one compressed array of bytes.
+    """Return a list of texts as one compressed array of bytes.
 
-    They are joined by a character that none of them has, which also stands in front; no texts are no bytes.
+    The texts are joined by a separator, a character that no text contains; the separator is also the first character.
+    An empty list gives no bytes.
     """
     if not strings:
         return {name: _compressed(b"")}
@@ -258,7 +260,7 @@ def pack_strings(name: str, strings: Sequence[str]) -> dict[str, np.ndarray]:
 
 
 def unpack_strings(arrays: SavedArrays | Mapping[str, Any], name: str) -> list[str]:
-    """The texts that :func:`pack_strings` was given."""
+    """Return the texts that :func:`pack_strings` has packed."""
     saved = _saved(arrays)
     try:
         text = _expanded(saved, name).decode("utf-8", "surrogatepass")

@@ -1,4 +1,7 @@
-"""Objectives of :func:`bcfw.minimize` whose steps cost one block, and a wrapper of users' functions."""
+"""Objectives for :func:`bcfw.minimize`: least squares, quadratic and logistic functions, and users' functions.
+
+With the first three functions, a step on one block uses the data of this block only.
+"""
 
 from bcfw.product.objectives import Function, LeastSquares, Logistic, Quadratic
 

@@ -1,4 +1,7 @@
-"""Checked keyword options: unknown names and impossible values raise, with the nearest known name."""
+"""Declared keyword options: types of options, their checks, and the base class of objects with options.
+
+An unknown name or an impossible value raises an OptionError, which suggests the nearest known name.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ T = TypeVar("T")
 
 
 class Option:
-    """One declared option: a default value and a test. Subclasses say what is allowed."""
+    """One declared option: a default value and a test. Subclasses define which values are allowed."""
 
     def __init__(self, default: Any) -> None:
         self.default = default
@@ -29,14 +32,14 @@ class Option:
         raise NotImplementedError
 
     def check(self, owner: str, name: str, value: Any) -> Any:
-        """Return ``value`` or raise an :class:`OptionError` that names owner, option and what it takes."""
+        """Return ``value``, or raise an :class:`OptionError` that names owner, option and allowed values."""
         if not self.accepts(value):
             raise OptionError(f"{owner + ': ' if owner else ''}{name} must be {self.allowed()}, got {value!r}")
         return value
 
 
 class Choice(Option):
-    """One of a few words; the first is the default."""
+    """One of several words; the first word is the default."""
 
     def __init__(self, *words: str | None) -> None:
         super().__init__(words[0])
@@ -60,7 +63,7 @@ class Flag(Option):
 
 
 class Count(Option):
-    """A whole number of at least ``least`` and, unless that is None, at most ``most``."""
+    """A whole number of at least ``least`` and at most ``most`` (None: no limit)."""
 
     def __init__(self, default: int, least: int = 1, most: int | None = None) -> None:
         super().__init__(default)
@@ -77,7 +80,7 @@ class Count(Option):
 
 
 class CountOr(Option):
-    """A word, the default, or a whole number of at least one."""
+    """The word that is the default, or a whole number of at least one."""
 
     def allowed(self) -> str:
         return f"{self.default!r} or a whole number >= 1"
@@ -87,7 +90,10 @@ class CountOr(Option):
 
 
 class Number(Option):
-    """A real number, finite unless told otherwise; perhaps None or a word too."""
+    """A real number in a range that subclasses define, finite unless ``finite`` is False.
+
+    ``or_none`` and ``or_word`` allow None or a word, too.
+    """
 
     def __init__(self, default: Any, finite: bool = True, or_none: bool = False, or_word: str | None = None) -> None:
         super().__init__(default)
@@ -136,7 +142,7 @@ class NonNegative(Number):
 
 
 class ShortRepr(reprlib.Repr):
-    """Representations that stay short whatever they show: of arrays their shapes, of the rest the beginning."""
+    """Short representations of objects: the shape of an array, the first characters of anything else."""
 
     def repr_ndarray(self, value: np.ndarray, level: int) -> str:
         return f"<array of shape {value.shape}>"
@@ -147,12 +153,15 @@ SHORT.maxother = SHORT.maxstring = 80
 
 
 def as_call(name: str, options: Mapping[str, Any]) -> str:
-    """How an object is shown: as the call of its class with these options, each of them short."""
+    """Return the representation of an object: the call of its class with these options, each shortened."""
     return f"{name}({', '.join(f'{option}={SHORT.repr(value)}' for option, value in options.items())})"
 
 
 def named(what: str, given: Any, base: type[T], words: Mapping[str, type[T]]) -> T:
-    """An instance of ``base`` as it is, or that of a word with default options; ``what`` is how messages call it."""
+    """Return the object for an option: the given instance of ``base``, or an instance of the class that a word names.
+
+    The class of a word is called without arguments. ``what`` is the name of the option in messages.
+    """
     if isinstance(given, base):
         return given
     if isinstance(given, str) and given in words:
@@ -163,10 +172,10 @@ def named(what: str, given: Any, base: type[T], words: Mapping[str, type[T]]) ->
 
 
 class Configurable:
-    """A class whose :class:`Option` attributes are its keyword arguments.
+    """Base class whose subclasses declare their keyword arguments as class attributes of type :class:`Option`.
 
-    Instances are read like plain records: ``solver.sampling``. ``repr`` shows the options that differ from
-    their defaults.
+    An instance has the values as attributes, for example ``solver.sampling``. ``repr`` shows the options that differ
+    from their defaults.
     """
 
     _options: ClassVar[dict[str, Option]] = {}
@@ -192,7 +201,10 @@ class Configurable:
             setattr(self, name, value)
 
     def only_with(self, option: str, holds: bool, needed: str) -> None:
-        """Raise if an option is given a value of its own although nothing will read it."""
+        """Raise OptionError if an option has a value other than its default although it is not used.
+
+        ``holds`` says whether the option is used; ``needed`` says in the message with which other options it is used.
+        """
         if not holds and getattr(self, option) != self._options[option].default:
             raise OptionError(f"{type(self).__name__}: {option} is only read with {needed}; leave it out")
 

@@ -1,6 +1,6 @@
-"""A live display of training: a bar in a terminal or notebook, plain lines in a log.
+"""``Progress``, the display of a run: a live bar in a terminal or notebook, or plain lines.
 
-Any run can use it: ``train(..., verbose=1)``, or ``callbacks=[bcfw.Progress()]``.
+Every run can show it: ``train(..., verbose=1)``, or ``callbacks=[bcfw.Progress()]``.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ from bcfw.errors import OptionError
 from bcfw.kernels.compiling import CompileLines, first_notice, in_notebook, when_compiling
 from bcfw.run import Callback, Info
 
-#: Seconds between two lines of the plain display, and between two updates of the live one.
+#: Seconds between two lines of the plain display, and between two updates of the live bar.
 LINE_SECONDS, DRAW_SECONDS = 1.0, 0.1
 
-#: One of what a run counts.
+#: The singular of the units that runs count.
 SINGULAR = {"passes": "pass", "iters": "iteration"}
 
-#: The time left is read off the certificates of this last share of the time, off so many at least if there are; and the
-#: least that it takes.
+#: The remaining time is estimated from the certificates in the last SHARE of the time so far, but from at least RECENT
+#: certificates if there are that many. There is no estimate with fewer than EVIDENCE certificates.
 SHARE, RECENT, EVIDENCE = 0.5, 5, 2
 
 
 def progress_callbacks(verbose: int | bool) -> list[Callback]:
-    """The callbacks for a ``verbose`` option: 0 none, 1 a bar where possible, 2 always plain lines."""
+    """Return the callbacks for the option ``verbose``: 0 none, 1 a bar if possible, 2 always plain lines."""
     if not isinstance(verbose, Integral) or verbose not in (0, 1, 2):
         raise OptionError(f"verbose must be 0 (quiet), 1 (live) or 2 (plain lines), got {verbose!r}")
     return [Progress(live=None if verbose == 1 else False)] if verbose else []
 
 
 class Progress:
-    """Callback that shows passes, the latest certificate, time and time left.
+    """Callback that shows the number of passes, the latest certificate, the time and the remaining time.
 
-    The numbers are those of the latest certificate; where that was taken before the pass that is shown, they are
-    marked with its own pass. Times do not contain compilation, which is reported apart.
+    If the latest certificate is older than the pass that is shown, the display says from which pass its numbers are.
+    Times do not include compilation, which is reported separately.
 
     Parameters
     ----------
     live : bool or None
-        A bar that is redrawn (True), plain lines (False), or a bar where the output is a terminal, or a notebook that
-        can redraw one (with ipywidgets).
+        True: a bar that is redrawn. False: plain lines. None: a bar if the output is a terminal, or a notebook with
+        ipywidgets; else plain lines.
     file : file or None
-        Where to write. By default standard error, so that results can be piped; in a notebook standard output.
+        File for the output. None: standard error, so that results can be piped; in a notebook, standard output.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Progress:
         self._reset()
 
     def _reset(self) -> None:
-        """Before a run, and after it: nothing is shown or known."""
+        """Reset the display before and after a run."""
         self._bar: Any = None
         self._task: Any = None
         self._shown = -math.inf
@@ -79,12 +79,12 @@ class Progress:
         self._watching = contextlib.ExitStack()
 
     def start(self) -> None:
-        """Before the run: if something has to be compiled, say why nothing else happens for a while."""
+        """Prepare for a run; while functions are compiled, the display says so."""
         self._compile_lines = CompileLines(self._print)
         self._watching.enter_context(when_compiling(self._say_compiling))
 
     def __call__(self, info: Info) -> None:
-        """Show the state after a pass, unless the last one was shown a moment ago."""
+        """Show the state after a pass, unless another state was shown a moment ago."""
         self._trend.note(info)
         if not self._is_due(DRAW_SECONDS if self._is_live() else LINE_SECONDS):
             return
@@ -94,7 +94,7 @@ class Progress:
             self._print(self.line(info))
 
     def finish(self, result: Any) -> None:
-        """Close the display; after a successful run also say what was certified."""
+        """Close the display; after a successful run, print the summary of the result."""
         self._watching.close()
         if self._bar is not None:
             self._bar.stop()
@@ -103,7 +103,7 @@ class Progress:
         self._reset()
 
     def line(self, info: Info) -> str:
-        """One line on the state after a pass."""
+        """Return one line with the state after a pass."""
         shown = "".join(f"{name} {value:.6g}, " for name, value in info.shown.items())
         return (
             f"{_counted(info, info.done)}: {shown}gap {info.gap:.3g} (target {info.gap_target:.3g}{_age(info)}), "
@@ -111,7 +111,7 @@ class Progress:
         )
 
     def _is_due(self, seconds: float) -> bool:
-        """Whether so many seconds have gone since something was shown; if so, it is shown now."""
+        """Return whether ``seconds`` have passed since the last display; if so, restart the clock."""
         now = time.perf_counter()
         if now - self._shown < seconds:
             return False
@@ -130,12 +130,12 @@ class Progress:
         return f", about {left:.0f} s left" if left >= 1.0 else ", under 1 s left"
 
     def _fraction(self, info: Info) -> float:
-        """Time spent as a share of the whole run's estimated time."""
+        """Return the time so far as a share of the estimated time of the whole run; 0 without an estimate."""
         left = self._trend.seconds_left(info)
         return 0.0 if left is None else info.training_seconds / max(info.training_seconds + left, 1e-9)
 
     def _say_compiling(self, function: FunctionType) -> None:
-        """A sign of life while functions are compiled."""
+        """Show which function is being compiled."""
         first_notice().shown = True
         if self._is_live():
             taken, name = self._compile_lines.seconds, function.__name__
@@ -153,7 +153,7 @@ class Progress:
         return sys.stdout if in_notebook() else sys.stderr
 
     def _update(self, text: str, fraction: float) -> None:
-        """Write into the bar, which is made when it is needed first."""
+        """Update text and fraction of the bar, which is created at its first use."""
         if self._bar is None:
             self._bar = _make_bar(self._file)
             self._task = self._bar.add_task("training", total=1.0, text=text)
@@ -162,12 +162,12 @@ class Progress:
 
 
 class Trend:
-    """Reads the time left off the latest certificates.
+    """Estimate of the remaining time from the latest certificates.
 
-    :attr:`bcfw.run.Info.distance`, the logarithm of the gap over its target, falls about evenly with the cube root of
-    the time of training: faster than that of a gap of one over the time, slower than that of a geometric one. A line
-    through its latest values tells when it will be zero. Solvers change their pace, so that older values would mislead;
-    the best gap stands still for a while and then falls at once, so that few values would, too.
+    :attr:`bcfw.run.Info.distance`, the logarithm of gap / target, decreases about linearly in the cube root of the
+    training time: faster than for a gap proportional to 1/time, slower than for a gap that decreases geometrically. A
+    line fitted to the latest values predicts when it will be zero. Old values would mislead, because solvers change
+    their pace. Too few values would mislead, too, because the best gap stays constant for a while and then drops.
     """
 
     def __init__(self) -> None:
@@ -175,20 +175,20 @@ class Trend:
         self._seen: list[tuple[float, float]] = []
 
     def note(self, info: Info) -> None:
-        """Take in what a callback sees: a certificate counts once, that of the start, where nothing moved, does not."""
+        """Store the latest certificate of ``info``, once; the certificate of the start is not stored."""
         if info.latest is not self._latest and info.latest[info.unit] > 0:
             self._seen.append((math.cbrt(info.training_seconds), info.distance))
         self._latest = info.latest
 
     def seconds_left(self, info: Info) -> float | None:
-        """Estimate of the time until the run has converged or a limit ends it; None without evidence."""
+        """Return the estimated time until the run has converged or a limit ends it; None if there is no estimate."""
         if len(self._seen) < EVIDENCE:
             return None
         seen = np.array(self._seen)
         late = int(np.count_nonzero(seen[:, 0] ** 3 >= (1.0 - SHARE) * seen[-1, 0] ** 3))
         roots, distances = seen[-max(RECENT, late) :].T
         left = _until_limits(info)
-        if np.isfinite(distances).all():  # else nothing but a limit ends the run
+        if np.isfinite(distances).all():  # else only a limit ends the run
             ages, falls = roots - roots.mean(), distances.mean() - distances
             if ages @ falls <= 0.0:
                 return None
@@ -198,32 +198,32 @@ class Trend:
 
 
 def _until_limits(info: Info) -> float:
-    """Seconds until a limit ends the run, at the pace so far."""
+    """Return the seconds until a limit ends the run, at the pace so far."""
     left = info.training_seconds / info.done * (info.limit - info.done) if info.done > 0 else math.inf
     return left if info.max_seconds is None else min(left, info.max_seconds - info.seconds)
 
 
 def _counted(info: Info, number: float) -> str:
-    """The name of a pass or an iteration."""
+    """Return the unit and the number, such as "pass 3"."""
     return f"{SINGULAR.get(info.unit, info.unit)} {number:.6g}"
 
 
 def _age(info: Info) -> str:
-    """When the numbers that are shown were computed, unless that is now."""
+    """Return a text that says from which pass the shown numbers are; empty if they are from the current pass."""
     certified = info.latest[info.unit]
     return "" if certified == info.done else f"; as of {_counted(info, certified)}"
 
 
 def _bar_text(info: Info, left: str) -> str:
     shown = "".join(f", {name} {value:.4g}" for name, value in info.shown.items())
-    return (  # what matters most comes first: a terminal cuts the rest
+    return (  # the most important numbers come first, because a narrow terminal cuts the line
         f"{_counted(info, info.done)}, {info.training_seconds:.1f} s{left}: gap {info.gap:.2g} > {info.gap_target:.2g}"
         f"{_age(info)}{shown}"
     )
 
 
 def _can_redraw(file: IO[str]) -> bool:
-    """Whether a bar can be redrawn: in a terminal that knows how to, and in a notebook that has widgets."""
+    """Return whether a bar can be redrawn: in a notebook with ipywidgets, or in a terminal that is not "dumb"."""
     if in_notebook():
         return importlib.util.find_spec("ipywidgets") is not None
     return os.environ.get("TERM") not in ("dumb", "unknown") and bool(getattr(file, "isatty", lambda: False)())

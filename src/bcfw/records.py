@@ -1,8 +1,8 @@
 """The records that enter compiled code: named tuples of arrays and numbers, never of Python objects.
 
-A pass receives them as bare tuples and puts them together again inside. numba writes the class of a named tuple into
-the signature of cached code, and loading that code fails where the class has been renamed or moved, or was defined in
-a script.
+A pass receives each record as a bare tuple and makes the named tuple again inside. The reason is that numba writes the
+class of a named tuple argument into the signature of cached code, and cannot load that code if the class was renamed,
+moved, or defined in a script.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class State(NamedTuple):
 
     Attributes
     ----------
-    w : (d,) weights, ``w = sum_i c_i/lam B_i (z(y_i) - mu_i)``, clipped to the bounds where there are any
+    w : (d,) weights, ``w = sum_i c_i/lam B_i (z(y_i) - mu_i)``, clipped to the bounds if w has bounds
     mu : tuple of arrays, the averaged parts of all blocks, laid out by the model
     ell : (n,) ``ell_i = c_i sum_y alpha_i(y) L_i(y)``
-    gap : (n,) block gap when block i was last visited by a step or a certificate
-    c : (n,) share of block i in the objective, ``c_i = s_i / sum_j s_j`` (1/n without sample weights s)
+    gap : (n,) gap of block i at its last visit by a step or a certificate
+    c : (n,) weight of block i in the objective, ``c_i = s_i / sum_j s_j`` (1/n without sample weights s)
     """
 
     w: np.ndarray
@@ -32,19 +32,20 @@ class State(NamedTuple):
 
 
 class Store(NamedTuple):
-    """Labelings kept for n blocks: active set and cache in one, and the rest of the block's mass.
+    """The labeling store of n blocks: active set and cache of oracle outputs in one, and the rest of each block's mass.
 
-    Block i is ``rest_i mu_i + sum_s alpha_is z(y_is)``, with ``rest_i + sum_s alpha_is = 1``. Slot 0 is the truth and
-    never leaves. When all slots are active, the one of the smallest mass is folded into the rest.
+    The average of block i is ``rest_i mu_i + sum_s alpha_is z(y_is)``, with ``rest_i + sum_s alpha_is = 1``. Slot 0
+    holds the truth and is never removed. When all slots are active and a new labeling comes, the labeling of the
+    smallest mass is folded into the rest.
 
     Attributes
     ----------
     labels : the labelings, laid out by the model; one slot more than the capacity, for scratch
-    alpha : (n, capacity) their mass; zero for labelings that are only cached
-    loss : (n, capacity) their losses
-    used : (n, capacity) the round in which the oracle last returned them
-    size : (n,) slots in use
-    rest, rest_loss : (n,) mass and averaged loss of the part that ``mu`` holds
+    alpha : (n, capacity) mass of each labeling; zero for labelings that are only cached
+    loss : (n, capacity) loss of each labeling
+    used : (n, capacity) the round in which the oracle last returned the labeling
+    size : (n,) number of slots in use
+    rest, rest_loss : (n,) mass of the rest, which is the mass on ``mu``, and the averaged loss of ``mu``
     """
 
     labels: Any
@@ -61,10 +62,10 @@ class Lists(NamedTuple):
 
     Attributes
     ----------
-    parts : (n, width) the listed parts of a block come first
-    size : (n,) how many they are; ``ALL_PARTS`` for all of the block, 0 where nothing can move
-    idle : (n,) whether the last visit left the block where it was
-    slack : how far from moving a part may be to be listed, in units of its loss
+    parts : (n, width) the listed parts of each block, in the first ``size`` entries of its row
+    size : (n,) number of listed parts; ``ALL_PARTS`` if all parts of the block are listed, 0 if no part can move
+    idle : (n,) whether the last visit did not move the block
+    slack : largest distance from moving at which a part is still listed, in units of its loss
     """
 
     parts: np.ndarray
@@ -76,19 +77,19 @@ class Lists(NamedTuple):
 #: Value of ``Lists.size``: all parts of the block are listed.
 ALL_PARTS = -1
 
-#: What a pass does at a block: take a step, or only write its hinge loss and gap (a certificate).
+#: Modes of a pass: take a step at each block, or only write each block's hinge loss and gap (a certificate).
 STEP, CERTIFY = range(2)
 
 
 class Visits(NamedTuple):
-    """Which blocks a pass visits.
+    """The sequence of blocks that a pass visits, or how the pass draws it.
 
     Attributes
     ----------
     kind : ``IN_ORDER``, ``BY_GAP`` (drawn in proportion to the gaps) or ``LARGEST_GAP``
     n_visits : number of visits
-    order : (n_visits,) the blocks, for ``IN_ORDER``; else empty
-    draws : (n_visits,) random whole numbers, for ``BY_GAP``; else empty
+    order : (n_visits,) the blocks in the order of their visits, for ``IN_ORDER``; else empty
+    draws : (n_visits,) random integers, for ``BY_GAP``; else empty
     tree : tree over the blocks' gaps (see :mod:`bcfw.kernels.trees`); empty for ``IN_ORDER``
     """
 
@@ -104,24 +105,24 @@ IN_ORDER, BY_GAP, LARGEST_GAP = range(3)
 
 
 def in_order(blocks: np.ndarray) -> Visits:
-    """Visit the given blocks one after the other."""
+    """Return the ``Visits`` of the given blocks in the given order."""
     return Visits(IN_ORDER, len(blocks), blocks, np.zeros(0, np.int64), np.zeros(0))
 
 
 class StepRule(NamedTuple):
-    """What a step needs to know besides the state.
+    """The settings of a step: regularisation, step size rule, averaging, and bounds on w with their scratch arrays.
 
     Attributes
     ----------
     lam : regularisation strength
     size : ``EXACT_SIZE``, ``DECAY_SIZE`` or ``SHORT_SIZE``
     decay_blocks : n of the predefined step 2n/(k + 2n)
-    averages : (tracks, d) running sums ``U`` of lazy weighted averaging; no tracks when averaging is off
-    track : the track that steps of this pass belong to
-    bounded : (b,) coordinates of w that have a finite bound; none of the following matters without any
-    box : (4, d) bounds, unclipped values and direction, at these coordinates (see :mod:`bcfw.passes.box`)
-    probe : (d,) scratch to read a direction
-    moved, n_moved : (b,) and (1,), the bounded coordinates that the direction in the box moves, and how many
+    averages : (tracks, d) running sums ``U`` of lazy weighted averaging; no tracks if averaging is off
+    track : the track that the steps of this pass belong to
+    bounded : (b,) coordinates of w that have a finite bound; if there are none, the fields below are not used
+    box : (4, d) bounds, unclipped values and direction, at the bounded coordinates (see :mod:`bcfw.passes.box`)
+    probe : (d,) scratch into which a direction is written
+    moved, n_moved : (b,) and (1,), the bounded coordinates that the direction in the box moves, and their number
     """
 
     lam: float
@@ -137,19 +138,20 @@ class StepRule(NamedTuple):
 
 
 class Subgradients(NamedTuple):
-    """Sums of subgradients psi_j, one per step: ``w_k = clip(total / (lam k))`` after k steps.
+    """Sums of the subgradients of all steps so far: after k steps, ``w_k = clip(total / (lam k))``.
 
     Attributes
     ----------
     lam : regularisation strength
-    n_blocks : number of blocks n; the subgradient of block i is ``n c_i psi_i(y*)``
-    lazy : whether w is never written, and kernels see ``total`` and a loss of weight ``lam k`` instead
-    averaging : whether ``moment`` is kept
+    n_blocks : number of blocks n; the subgradient of a step at block i is ``psi_j = n c_i psi_i(y*)``
+    lazy : whether w is never written; the model's routines then get ``total`` and the loss weight ``lam k``
+    averaging : whether ``moment`` is updated
     w : (d,) the current iterate, unless ``lazy``
     total : (d,) ``sum_j psi_j``
-    moment : (d,) ``sum_j j psi_j`` if ``lazy``, else ``sum_j j w_j``: what the weighted average needs
-    done : (1,) k
-    bounded, lower, upper : coordinates of w that have a finite bound, and all bounds; empty without any
+    moment : (d,) the sum for the weighted average: ``sum_j j psi_j`` if ``lazy``, else ``sum_j j w_j``
+    done : (1,) the number of steps k
+    bounded : the coordinates of w that have a finite bound; empty if w has no bounds
+    lower, upper : the bounds of all coordinates; empty if w has no bounds
     """
 
     lam: float
@@ -166,13 +168,13 @@ class Subgradients(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """Outputs of every block that the oracle returned, for planes that need no call.
+    """Outputs that the oracle returned for every block; they give cutting planes without an oracle call.
 
     Attributes
     ----------
     labels : the labelings, laid out by the model; slot 0 is the truth
-    size : (n,) slots in use
-    used : (n, slots) the round in which each was last the oracle's output
+    size : (n,) number of slots in use
+    used : (n, slots) the round in which the oracle last returned each labeling
     """
 
     labels: Any
@@ -181,17 +183,17 @@ class Cache(NamedTuple):
 
 
 class PlaneSearch(NamedTuple):
-    """Where a plane is looked for, and what is found: one output of every block.
+    """The search for a cutting plane: where it looks, and the output of every block that it finds.
 
     Attributes
     ----------
     w : (d,) the weights at which outputs are compared
-    lam : the regularisation, the unit of ``v``
-    round : which round of the oracle it is; 0 to look among cached outputs alone
-    hinges : (2, n) values of the outputs, found and at most
-    losses : (n,) their losses
-    labels : the outputs, laid out by the model
-    v : (d,) ``sum_i c_i/lam psi_i(y_i)``; begins as zero
+    lam : regularisation strength, by which ``v`` is divided
+    round : number of the current round of oracle calls; 0 to search cached outputs only
+    hinges : (2, n) result, the value of each block's output and an upper bound of the block's hinge loss
+    losses : (n,) result, the loss of each block's output
+    labels : result, the outputs, laid out by the model
+    v : (d,) result, ``sum_i c_i/lam psi_i(y_i)``; zero before the search
     """
 
     w: np.ndarray
@@ -204,18 +206,18 @@ class PlaneSearch(NamedTuple):
 
 
 class Exponents(NamedTuple):
-    """Distributions of all blocks, ``alpha_i(y) = exp(u_i'z(y)) / Z_i``, and what moving them needs.
+    """The exponents u of the distributions ``alpha_i(y) = exp(u_i'z(y)) / Z_i`` of all blocks, and data of their steps.
 
     Attributes
     ----------
-    offsets : (n + 1,) where the parts of a block begin in ``u`` and ``l``
+    offsets : (n + 1,) where the parts of each block begin in ``u`` and ``l``
     u : the exponents
     l : loss of every part, ``L_i(y) = l_i'(z(y) - z(y_i))``
     truth : (n,) ``l_i'z(y_i)``
-    eta : (n,) step sizes; 0 for blocks that have not moved yet
-    last : (1,) the step size that was accepted last: where blocks begin
+    eta : (n,) step size of each block; 0 for blocks that have not moved yet
+    last : (1,) the last accepted step size, which is the first trial of blocks that have not moved yet
     theta, trial, parts : scratch for the block with the most parts
-    starting : whether blocks go to the marginals of their u_i instead of taking a step
+    starting : whether a visit sets the block's average to the marginals of u_i instead of taking a step
     """
 
     offsets: np.ndarray
@@ -235,8 +237,8 @@ class Expectations(NamedTuple):
 
     Attributes
     ----------
-    offsets : (n + 1,) where the parts of a block would begin in one vector of all blocks: their numbers
-    first : (n,) where they are written in ``parts``; all 0 if only the sums are of interest
+    offsets : (n + 1,) cumulative numbers of parts; block i has ``offsets[i + 1] - offsets[i]`` parts
+    first : (n,) where the parts of each block begin in ``parts``; all 0 if the caller needs only the scalar sums
     parts : output, ``sum_y P(y) z(y)``
     truth : (n,) output, the score ``s(y_i)`` of the truth
     log_partition : (n,) output, ``log Z``
@@ -255,18 +257,20 @@ class Expectations(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Several blocks that step at once, with step sizes by an estimate M of how much they get in each other's way.
+    """A group of blocks that step at once, with step sizes from an estimate M of how strongly the steps interact.
 
     Attributes
     ----------
     size : blocks per group
-    in_alpha : whether distances are those of the mass, |alpha_i - e_y|^2, or of the weights, lam |v_i - v_s|^2
-    shrink, grow : factors of M before every group, and whenever the test fails
+    in_alpha : whether distances are measured in the mass, |alpha_i - e_y|^2, or in the weights, lam |v_i - v_s|^2
+    shrink : factor of M before every group
+    grow : factor of M whenever the test of the step sizes fails
     M : (1,) the estimate
-    slot, gamma, distance, loss : (size,) of the group's blocks: where the oracle's output is kept, the step, the
-        squared distance to the output, its loss
-    labels : the kept outputs, laid out by the model; one slot per block unless ``in_alpha``
-    mass, kept : (n, slots) and (n,) mass of the kept outputs and how many they are; no slots unless ``in_alpha``
+    slot, gamma, distance, loss : (size,) for each block of the group: the slot of the oracle's output, the step size,
+        the squared distance to the output, the loss of the output
+    labels : the stored outputs, laid out by the model; one slot per block unless ``in_alpha``
+    mass : (n, slots) mass of the stored outputs; no slots unless ``in_alpha``
+    kept : (n,) number of the stored outputs
     joint : (d,) scratch, zero between groups
     places : scratch for coordinates of w
     """
@@ -287,8 +291,8 @@ class Group(NamedTuple):
     places: np.ndarray
 
 
-#: Values of ``StepRule.size``: the maximiser of the dual; ``2n/(k + 2n)`` at step k; the maximiser that there would be
-#: without bounds on w, which is safe with them but too short (gaps-2016, App. H).
+#: Values of ``StepRule.size``: the maximiser of the dual; ``2n/(k + 2n)`` at step k; the maximiser of the dual without
+#: bounds on w, which is safe but too short if w has bounds (gaps-2016, App. H).
 EXACT_SIZE, DECAY_SIZE, SHORT_SIZE = range(3)
 
 
@@ -297,12 +301,12 @@ class StorePlan(NamedTuple):
 
     Attributes
     ----------
-    step : ``FW``, ``PAIRWISE``, ``AWAY`` or ``BEST`` (the better of the first two)
+    step : ``FW``, ``PAIRWISE``, ``AWAY`` or ``BEST`` (the better of a Frank-Wolfe and a pairwise step)
     away_corner : the active corner that a pairwise step leaves, ``WORST`` (smallest value) or ``MOST_GAIN``
-    source : where the corner to step to is looked for: ``ORACLE``, ``CACHE_FIRST`` or ``STORE_ONLY``
-    cache_share, cache_floor : a cached corner is used if its gap is at least ``max(cache_share g_i, cache_floor)``
+    source : where a visit finds the corner to step towards: ``ORACLE``, ``CACHE_FIRST`` or ``STORE_ONLY``
+    cache_share, cache_floor : a stored corner is used if its gap is at least ``max(cache_share g_i, cache_floor)``
     round : number of the current round, written to ``used``
-    oldest : labelings without mass that were last used before this round are dropped
+    oldest : labelings without mass that the oracle last returned before this round are removed
     """
 
     step: int
@@ -319,13 +323,13 @@ FW, PAIRWISE, AWAY, BEST = range(4)
 WORST, MOST_GAIN = range(2)
 ORACLE, CACHE_FIRST, STORE_ONLY = range(3)
 
-#: How the search for a corner ended: a stored one, the oracle's, or not at all. The last two are also the values of
-#: ``tally[STOP]``: the oracle was not maximal, or the block's average needs more room.
+#: How the search for a corner ended: with a stored corner, with the oracle's output, or without a corner. The last two
+#: values are also the values of ``tally[STOP]``: the oracle was not maximal; the averages need more room.
 FROM_STORE, FROM_ORACLE, NOT_MAXIMAL, NEEDS_ROOM = range(4)
 
-#: Places in the ``tally`` array that a pass updates: steps ever taken (k); of this pass the dual gain, the oracle calls
-#: and the steps that left a labeling without mass; why and at which block a pass ended early; then for each of two
-#: averaging tracks the steps since averaging began (s) and the running sum of ell.
+#: Entries of the ``tally`` array that a pass updates: the steps of the whole run (k); the dual gain, the oracle calls
+#: and the steps that left a labeling without mass, in this pass; why the pass ended early, and at which block; then for
+#: each of two averaging tracks the steps since averaging began (s) and the running sum of ell.
 STEPS, GAIN, CALLS, DROPS, STOP, BLOCK, AVERAGED_STEPS = range(7)
 TRACK_SIZE = 2
 TALLY_SIZE = AVERAGED_STEPS + 2 * TRACK_SIZE

@@ -1,4 +1,4 @@
-"""What training returns, and how it is made out of a solver's outcome."""
+"""``Result``, which training returns: its attributes, saving and loading, and its construction from a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bcfw.saved_values import decode, encode
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.run import SolverRun
 
-#: The figures of a run that a model file has under "certificate", and their types.
+#: The attributes of a result that a model file stores under "certificate", and their types.
 FIGURES: dict[str, type] = {
     "status": str,
     "certified": bool,
@@ -36,44 +36,47 @@ FIGURES: dict[str, type] = {
 
 
 def predict(model: Any, w: np.ndarray, X: Any) -> Any:
-    """Decode inputs with a bound model and weights."""
+    """Return the predictions of a bound model with weights w."""
     return hook(model, "predict")(w, by_position(X))
 
 
 @dataclass(repr=False)
 class Result:
-    """What training returns.
+    """Result of :func:`bcfw.train`: weights, certificate, costs and history.
 
     Attributes
     ----------
     w : (d,) array or None
-        The weights (the averaged ones when the solver averages); None with a kernel.
+        The weights; if the solver averages, the averaged weights. None with a kernel.
     primal, dual, gap : float
-        ``P(w)``, ``D(alpha)`` and their difference, recomputed at the returned weights by a full oracle pass. If the
-        oracle is a heuristic: the proven upper bound of ``P(w)`` where ``certified``, else what was found.
+        ``P(w)``, ``D(alpha)`` and their difference, computed at the returned weights by a full pass of the oracle. If
+        the oracle is a heuristic, ``primal`` is a proven upper bound of ``P(w)`` if ``certified``, and else the value
+        that the oracle has found.
     certified : bool
-        Whether ``gap`` is a proven bound on ``P(w) - P*``. If not, the oracle is a heuristic, or the solver has no dual
-        point (dual and gap are NaN).
+        Whether ``gap`` is a proven upper bound of ``P(w) - P*``. It is not proven if the oracle is a heuristic whose
+        upper bound is missing or too large, or if the solver has no dual point (then dual and gap are NaN).
     status : str
         "converged", "estimated" (a heuristic oracle's estimate of the gap is small enough), "max_passes",
         "max_seconds", "stopped", "interrupted" or "stalled".
     lam, n_passes, n_oracle_calls, seconds
         The regularisation, exact-oracle steps divided by n, all oracle calls including certificates, wall-clock time.
     history : dict of arrays
-        passes, seconds, primal, dual, gap, gap_bound, oracle_calls: one row at the start, one per certificate, one at
-        exit. With a heuristic oracle ``primal`` and ``gap`` are what it has found, and ``gap_bound`` is what is proved
-        (infinity without an upper bound); otherwise ``gap_bound`` equals ``gap``.
+        The columns passes, seconds, primal, dual, gap, gap_bound and oracle_calls, with one row at the start, one per
+        certificate, and one at the end. With a heuristic oracle, ``primal`` and ``gap`` are the values that the oracle
+        has found, and ``gap_bound`` is the proven bound (infinity if there is none). Otherwise ``gap_bound`` equals
+        ``gap``.
     solver, model
         The solver that ran, and the bound copy of the model.
     last : Result or None
-        With averaging: the last iterate with its own certificate.
+        If the solver averages: the last iterate with its own certificate.
     snapshot : dict
-        The dual state as plain arrays, which ``warm_start`` reads.
+        The dual state as plain arrays, for ``warm_start``.
     kernel_weights : KernelWeights, JointWeights or None
         With a kernel: support vectors and their coefficients.
     training_seconds, compile_seconds : float
-        ``seconds`` without those spent compiling; and the time of all that was compiled in the call of ``train``, also
-        before ``seconds`` begin, when the data are opened. Compiled code is kept on disk: the next process has it.
+        ``training_seconds`` are ``seconds`` without compilation. ``compile_seconds`` is the time of all compilation in
+        the call of ``train``; a part of it is before the start of ``seconds``, while the data are read. Compiled code
+        is cached on disk for later processes.
     """
 
     w: Any
@@ -97,14 +100,14 @@ class Result:
 
     @property
     def n_support(self) -> int | None:
-        """With an input kernel: how many training inputs are support vectors; None without a kernel.
+        """Number of support vectors; None without a kernel.
 
-        With a joint kernel: how many pairs of a training input and an output.
+        With an input kernel they are training inputs, with a joint kernel pairs of a training input and an output.
         """
         return None if self.kernel_weights is None else len(self.kernel_weights.support)
 
     def predict(self, X: Any) -> Any:
-        """Decode new inputs with the learned weights."""
+        """Return the model's predictions for the inputs X with the learned weights."""
         if self.kernel_weights is not None:
             return self.kernel_weights.predict(X)
         return predict(self.model, self.w, X)
@@ -112,19 +115,19 @@ class Result:
     def save(self, path: PathLike) -> None:
         """Write a model file, which :func:`bcfw.load` reads.
 
-        It has everything but the dual state (``snapshot``), which checkpoints are for. A model or a kernel of your own
-        is code, which files do not have: of the model, the name is kept; the kernel is an error.
+        The file contains everything but the dual state (``snapshot``), which checkpoints contain. Model files contain
+        no code: of a model of your own, only its name is saved; a kernel of your own is an error.
 
         Parameters
         ----------
         path : path
-            The file to write; an older one is replaced when the new one is complete.
+            The file to write; an older file is replaced when the new one is complete.
         """
         header, arrays = self._saved_state()
         model_file.write(path, "result", header, arrays)
 
     def _saved_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Header and arrays of a model file."""
+        """Return the header and the arrays of a model file."""
         arrays: dict[str, Any] = {}
         header = {
             "model": model_header(self.model, "model", arrays),
@@ -136,7 +139,7 @@ class Result:
         return header, arrays
 
     def _point(self, name: str, arrays: dict[str, Any]) -> dict[str, Any]:
-        """What belongs to the weights alone; they are put into ``arrays``."""
+        """Return the header of one point, with its certificate and solver; its weights are put into ``arrays``."""
         if self.w is not None:
             arrays |= model_file.pack_weights(name, self.w)
         figures = {figure: kind(getattr(self, figure)) for figure, kind in FIGURES.items()}
@@ -144,7 +147,7 @@ class Result:
 
     @classmethod
     def _restored(cls, header: dict[str, Any], saved: SavedArrays, model: Any = None) -> Result:
-        """The opposite of :meth:`_saved_state`; ``model`` takes the place of a user's own."""
+        """Return the result that :meth:`_saved_state` has saved; ``model`` is given if it is a user's own model."""
         bound = saved_model(header["model"], model, saved)
         kernel = header["kernel"]
         result = cls(
@@ -160,10 +163,11 @@ class Result:
         return result
 
     def summary(self) -> str:
-        """One line on the run."""
+        """Return one line with status, passes, time, objective values and gap of the run."""
         proof = "certified" if self.certified else "not certified"
+        status = "converged to rounding" if self.status == "rounding" else self.status
         return (
-            f"{self.status} after {self.n_passes:g} passes and {duration(self.training_seconds, self.compile_seconds)}"
+            f"{status} after {self.n_passes:g} passes and {duration(self.training_seconds, self.compile_seconds)}"
             f": primal {self.primal:.6g}, dual {self.dual:.6g}, gap {self.gap:.3g} ({proof})"
         )
 
@@ -178,7 +182,7 @@ def read_result(file: ModelFile, model: Any) -> Result:
 
 
 def _saved_weights(name: str, saved: SavedArrays, model: Any) -> np.ndarray:
-    """The weights, which must be as many as the model has."""
+    """Return saved weights; raise unless their number is the model's ``dim``."""
     w = model_file.unpack_weights(saved, name)
     if len(w) != model.dim:
         raise saved.damaged(name, f"has {len(w)} weights where the model has {model.dim}")
@@ -186,7 +190,7 @@ def _saved_weights(name: str, saved: SavedArrays, model: Any) -> np.ndarray:
 
 
 def _saved_point(header: dict[str, Any], saved: SavedArrays) -> dict[str, Any]:
-    """Figures and solver, as arguments of a result."""
+    """Return the saved certificate, costs and solver as keyword arguments of :class:`Result`."""
     figures = {name: header["certificate"][name] for name in FIGURES}
     for name, kind in FIGURES.items():
         if type(figures[name]) is not kind:
@@ -204,7 +208,7 @@ def _saved_history(stored: Any, saved: SavedArrays) -> dict[str, np.ndarray]:
 def make_result(
     outcome: Outcome, problem: DualProblem, run: SolverRun, solver: Solver, snapshot: dict[str, Any] | None = None
 ) -> Result:
-    """The result of an outcome; its last iterate, if that is another point, shares the snapshot."""
+    """Return the result of a solver's outcome; a last iterate that is another point shares the snapshot."""
     certificate, certified = outcome.certificate.proven(run.gap_target)
     if snapshot is None:
         snapshot = snapshots.take(problem) if solver.saves else {}
@@ -231,7 +235,7 @@ def make_result(
 
 
 def partial_result(problem: DualProblem, run: SolverRun, solver: Solver) -> Result | None:
-    """What had been reached when an oracle failed: the weights without a certificate of their own."""
+    """Return the result of a run whose oracle failed: the current weights, without a certificate; None at the start."""
     if not run.rows:
         return None
     nan, passes = float("nan"), max(run.rows[-1]["passes"], run.calls / len(problem.blocks))

@@ -1,4 +1,4 @@
-"""Arrays that were saved, each checked before compiled code reads it, and the checksums that files keep of them."""
+"""Saved arrays, each of which is checked before it is used, and the checksums of saved arrays."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ import numpy as np
 
 from bcfw.errors import InputError
 
-#: What to do about a snapshot that cannot be used.
+#: Advice about a snapshot that cannot be used; the end of messages.
 REMEDY = "delete it and train anew, or give another one as warm_start"
 
-#: The largest finite number.
+#: The largest finite float64 number.
 LARGEST = float(np.finfo(np.float64).max)
 
 
 class SavedError(InputError):
-    """Saved arrays that cannot be used; the message says where they come from."""
+    """Saved arrays that cannot be used; the message names the file or argument that they come from."""
 
 
 class SavedArrays:
-    """Hands out saved arrays; one that does not fit is an :class:`InputError` that names it.
+    """Saved arrays by name; an array that is missing or wrong raises a :class:`SavedError` that names it.
 
     Parameters
     ----------
     snapshot : mapping of arrays by name
     source : str
-        What messages call it: the file, or "warm_start".
+        The origin of the arrays in messages: a file, or "warm_start".
     remedy : str
-        What to do about arrays that cannot be used; ends the messages.
+        Advice about arrays that cannot be used; the end of messages.
     """
 
     def __init__(self, snapshot: Mapping[str, Any], source: str, remedy: str = REMEDY) -> None:
@@ -42,13 +42,13 @@ class SavedArrays:
         return name in self.snapshot
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """A copy of one array, whatever it holds."""
+        """Return a copy of one array without a check of its content."""
         if name not in self.snapshot:
             raise SavedError(f"{self.source}: the saved state is incomplete: it has no {name!s:.100}; {self.remedy}")
         return np.array(self.snapshot[name])
 
     def has(self, prefix: str) -> bool:
-        """Whether the name of an array begins so."""
+        """Return whether the name of an array begins with ``prefix``."""
         return any(name.startswith(prefix) for name in self.snapshot)
 
     def get(
@@ -59,7 +59,10 @@ class SavedArrays:
         least: float = -LARGEST,
         most: float = LARGEST,
     ) -> np.ndarray:
-        """A copy of one array of the given type and shape (None: of any length), all of it within [least, most]."""
+        """Return a copy of one array; raise unless it has this type and shape and all entries are in [least, most].
+
+        None in ``shape`` allows any length.
+        """
         array = self[name]
         fits = len(array.shape) == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
         if array.dtype != np.dtype(dtype) or not fits:
@@ -67,22 +70,22 @@ class SavedArrays:
             raise self.damaged(
                 name, f"has {array.dtype} of shape {array.shape} instead of {np.dtype(dtype)} of shape ({sizes})"
             )
-        if array.size and not (array.min() >= least and array.max() <= most):  # or NaN
+        if array.size and not (array.min() >= least and array.max() <= most):  # also true if there are NaNs
             raise self.damaged(name, f"holds numbers that are not within [{least:.6g}, {most:.6g}]")
         return array
 
     def damaged(self, name: str, why: str) -> SavedError:
-        """The error for an array that cannot be right."""
+        """Return the error for an array that is wrong; ``why`` says what is wrong."""
         return SavedError(f"{self.source}: the saved state is damaged: {name!s:.100} {why:.300}; {self.remedy}")
 
 
 def checksums(arrays: Mapping[str, Any]) -> np.ndarray:
-    """(n, 2) strings: the names of arrays and hashes of what they hold."""
+    """Return (n, 2) strings: the names of the arrays, and hashes of their contents."""
     return np.array([[name, _hash(np.asarray(value))] for name, value in arrays.items()])
 
 
 def check_sums(arrays: Mapping[str, Any], saved: Iterable[Any], source: str, remedy: str = REMEDY) -> None:
-    """Raise with the first array that is not the one whose checksum was saved."""
+    """Raise SavedError for the first array whose checksum differs from the saved one, or that is missing or extra."""
     expected = {str(name): str(digest) for name, digest in saved}
     for name in [*expected, *arrays]:
         if name not in arrays or name not in expected or _hash(np.asarray(arrays[name])) != expected[name]:
@@ -93,5 +96,5 @@ def check_sums(arrays: Mapping[str, Any], saved: Iterable[Any], source: str, rem
 
 def _hash(array: np.ndarray) -> str:
     digest = hashlib.sha256(repr((array.dtype.str, array.shape)).encode())
-    digest.update(array.tobytes())  # of any type: some have no buffer
+    digest.update(array.tobytes())  # arrays of some types do not support the buffer protocol
     return digest.hexdigest()

@@ -60,10 +60,11 @@ def register(mark: str, base: type, encode: Callable[..., Any], decode: Callable
 
 
 def model_header(model: Any, name: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    """A model as JSON; arrays among its options are put into ``arrays``, by names that begin with ``name``.
+    """Return the JSON header of a model; arrays are added to ``arrays`` under names that begin with ``name``.
 
-    For a built-in model these are "model", its name in ``MODELS``, "options", the arguments of its constructor, and
-    "sizes", what else it knows since it was bound to data. Otherwise "class" and "sizes".
+    The header of a built-in model has "model", its name in ``MODELS``; "options", the arguments of its constructor; and
+    "sizes", all attributes that were set when the model was bound to data. The header of any other model has "class"
+    and "sizes".
     """
     names = [word for word, kind in MODELS.items() if kind is type(model)]
     if not names:
@@ -78,7 +79,7 @@ def model_header(model: Any, name: str, arrays: dict[str, Any]) -> dict[str, Any
 
 
 def require_given(header: Any, given: Any, source: str) -> None:
-    """Raise unless a model is given exactly where a file needs one."""
+    """Raise unless the user gives a model if, and only if, the file needs one."""
     name = header.get("class") if isinstance(header, dict) else None
     if name is not None and not (isinstance(name, str) and name.isidentifier()):
         raise InputError(f"{source} has a class {name!r}, which is no name; get the file again")
@@ -92,7 +93,7 @@ def require_given(header: Any, given: Any, source: str) -> None:
 
 
 def unbound_model(header: Mapping[str, Any], given: Any, saved: SavedArrays) -> Any:
-    """The model as it was before it was bound to data; for a model of the user's own class, ``given``."""
+    """Return the saved model, not yet bound to data; for a user's class, return the given model."""
     if "class" in header:
         return given
     if header["model"] not in MODELS:
@@ -101,7 +102,7 @@ def unbound_model(header: Mapping[str, Any], given: Any, saved: SavedArrays) -> 
 
 
 def saved_model(header: Mapping[str, Any], given: Any, saved: SavedArrays) -> Any:
-    """The bound model: its sizes are computed anew, and must be those of the file."""
+    """Return the bound model. Its sizes are computed again, and must equal the sizes in the file."""
     sizes = decode(header["sizes"], saved)
     model = unbound_model(header, given, saved)
     bound = type(model)._with_sizes(model, sizes)
@@ -155,7 +156,7 @@ def decode_solver(header: Mapping[str, Any], given: Any, saved: SavedArrays) -> 
 
 
 def option_headers(estimator: Any, arrays: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """An estimator's options as JSON, and the names of the options that are left out, because they are no data."""
+    """Return an estimator's options as JSON, and the names of options left out because they cannot be saved as data."""
     if type(estimator) not in ESTIMATORS.values():
         raise InputError(
             f"{type(estimator).__name__} is a class of your own, and files hold no code; save its result_ instead"
@@ -172,7 +173,7 @@ def option_headers(estimator: Any, arrays: dict[str, Any]) -> tuple[dict[str, An
 
 
 def option_header(value: Any, name: str, arrays: dict[str, Any]) -> Any:
-    """One option, or fitted attribute, as JSON: an object of a registered class, or data."""
+    """Return one option or fitted attribute as JSON: a vectorizer, a model, a solver, or data."""
     for mark, kind in KINDS.items():
         if isinstance(value, kind.base):
             return {mark: kind.encode(value, name, arrays)}
@@ -180,7 +181,7 @@ def option_header(value: Any, name: str, arrays: dict[str, Any]) -> Any:
 
 
 def saved_options(kind: Any, headers: dict[str, Any], saved: SavedArrays, model: Any) -> dict[str, Any]:
-    """The arguments of an estimator's constructor; ``model`` takes the place of a user's own."""
+    """Return the saved arguments of an estimator's constructor; ``model`` stands for a saved user's own model."""
     unknown = sorted(set(headers) - set(kind._get_param_names()))
     if unknown:
         raise saved.damaged("the header", f"has an option {unknown[0]!r}, which {kind.__name__} does not have")
@@ -188,7 +189,7 @@ def saved_options(kind: Any, headers: dict[str, Any], saved: SavedArrays, model:
 
 
 def saved_option(stored: Any, saved: SavedArrays, model: Any = None) -> Any:
-    """The option that :func:`option_header` was given."""
+    """Return the option or fitted attribute that :func:`option_header` has written."""
     for mark, kind in KINDS.items():
         if isinstance(stored, dict) and mark in stored:
             return kind.decode(stored[mark], model, saved)

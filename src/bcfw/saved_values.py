@@ -1,7 +1,8 @@
-"""Values of options, labels and figures as JSON and arrays, and back: data only, of a fixed list of types.
+"""Conversion of Python values, such as options and labels, to JSON and arrays and back, for a fixed list of types.
 
-What JSON has stays as it is. The rest becomes an object with one key that begins with ``$``: tuples, dicts whose keys
-are not all texts, bytes, numpy's numbers and texts, and arrays. Reading makes nothing but these, whatever a file says.
+Values that JSON can represent stay unchanged. Tuples, dicts whose keys are not all texts, bytes, numpy scalars and
+arrays become a JSON object with one key, which begins with ``$``. Reading creates objects of these types only, whatever
+a file contains.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from bcfw.errors import InputError
 from bcfw.options import SHORT
 from bcfw.saved_arrays import SavedArrays
 
-#: Types of numpy's numbers and texts that are kept; texts with their length.
+#: The numpy types of numbers and texts that can be saved; types of texts contain their length.
 DTYPE = re.compile(r"[|<]([biuf][1248]|[US][0-9]{1,9})")
 
-#: Most characters of all texts of an array together: their type says how long each may be, and all take as much room.
+#: Largest total number of characters of an array of texts; every text takes as much memory as the type's length.
 MOST_CHARACTERS = 2**26
 
-#: What begins the key of a value that JSON does not have.
+#: First character of the key for a value that JSON cannot represent.
 MARK = "$"
 
 
 def encode(value: Any, name: str, arrays: dict[str, Any]) -> Any:
-    """A value as JSON; arrays of numbers in it are put into ``arrays``, by names that begin with ``name``.
+    """Return a value as JSON; its arrays of numbers are put into ``arrays``, with names that begin with ``name``.
 
     Raises
     ------
     InputError
-        If it is no data: a function, an object of some class.
+        If the value has a type that cannot be saved, for example a function or an object of another class.
     """
     if value is None or type(value) in (bool, int, float, str):
         return value
@@ -61,7 +62,7 @@ def _encode_dict(value: dict[Any, Any], name: str, arrays: dict[str, Any]) -> An
 
 
 def _encode_array(value: np.ndarray, name: str, arrays: dict[str, Any]) -> Any:
-    """Numbers are kept as an array; texts and objects, which are labels, in the header."""
+    """Return the JSON of an array: numbers are put into ``arrays``; texts and objects, which are labels, into JSON."""
     dtype = value.dtype.newbyteorder("=")
     if dtype.kind in "biuf" and DTYPE.fullmatch(dtype.str):
         arrays[name] = value.astype(dtype)
@@ -73,7 +74,7 @@ def _encode_array(value: np.ndarray, name: str, arrays: dict[str, Any]) -> Any:
 
 
 def decode(stored: Any, saved: SavedArrays) -> Any:
-    """The value that :func:`encode` was given."""
+    """Return the value that :func:`encode` has converted."""
     if isinstance(stored, list):
         return [decode(one, saved) for one in stored]
     if not isinstance(stored, dict):
@@ -114,7 +115,7 @@ def _dtype(text: Any, count: int, saved: SavedArrays) -> np.dtype:
     return dtype
 
 
-#: How each kind of value is read.
+#: The functions that read the values of JSON objects with these keys.
 DECODERS: dict[str, Callable[[Any, SavedArrays], Any]] = {
     "$tuple": lambda stored, saved: tuple(decode(stored, saved)),
     "$dict": _decode_dict,

@@ -1,8 +1,8 @@
-"""Which blocks come next.
+"""Rules that choose the next blocks, for :func:`bcfw.minimize` and for the solvers of :func:`bcfw.train`.
 
-Two forms of the same rules. :class:`Rule` is what users write and :func:`bcfw.minimize` follows: an iterator over sets
-of blocks, one set per iteration. :class:`Sampling` is what the compiled passes of :func:`bcfw.train` follow: the visits
-of one pass, one block at a time; rules that have such a form name it.
+A :class:`Rule`, which users can write, is an iterator over sets of blocks, one set per iteration; :func:`bcfw.minimize`
+uses it. A :class:`Sampling` gives the visits of one pass, one block at a time; the compiled passes of
+:func:`bcfw.train` use it. ``Rule.sampling`` names the sampling that chooses blocks like the rule, if there is one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
     "find_rule",
 ]
 
-#: Blocks that are drawn from the generator at once.
+#: Number of blocks that are drawn from the generator at once.
 DRAWS = 1024
 
 
@@ -47,16 +47,16 @@ DRAWS = 1024
 
 @dataclass
 class Facts:
-    """What a rule may look at; the optimiser keeps it up to date.
+    """State of a run that a rule can use; :func:`bcfw.minimize` updates it.
 
     Attributes
     ----------
     n_blocks : m
-    rng : the generator of the run
-    gaps : (m,) Frank-Wolfe gap of every block when its oracle was last asked; infinite before
-    seconds : (m,) the shortest time that the block's oracle took lately; infinite before. Kept for rules that are
-        ``timed``
-    certificates : how often all gaps were computed anew
+    rng : the random generator of the run
+    gaps : (m,) Frank-Wolfe gap of every block at the latest call of its oracle; infinite before the first call
+    seconds : (m,) the shortest recent time of every block's oracle; infinite before the first call, and always infinite
+        if the rule is not ``timed``
+    certificates : the number of certificates so far, each of which computes all gaps
     """
 
     n_blocks: int
@@ -67,35 +67,35 @@ class Facts:
 
 
 class Rule:
-    """Chooses a set of blocks for every iteration.
+    """Base class of rules that choose a set of blocks for every iteration.
 
-    A subclass writes :meth:`iterations`. An instance holds options only, so that it may serve many runs.
+    A subclass defines :meth:`iterations`. An instance holds options only, so that it can be used in several runs.
     """
 
-    #: Whether :attr:`Facts.seconds` is read.
+    #: Whether the rule uses :attr:`Facts.seconds`.
     timed: ClassVar[bool] = False
 
     @property
     def sampling(self) -> str | None:
-        """The word of :data:`SAMPLINGS` for the same choice in the passes of ``train``; None if there is none."""
+        """The word of :data:`SAMPLINGS` for this choice of blocks in the passes of ``train``; None if there is none."""
         return None
 
     def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
-        """Endless: the distinct blocks of one iteration after the other."""
+        """Yield without end the blocks of each iteration; the blocks of one iteration are distinct."""
         raise NotImplementedError
 
     def window(self, n_blocks: int) -> int | None:
-        """The K of the rule: iterations [0, K), [K, 2K), ... touch every block, each; None if no such K exists."""
+        """Return K such that each window of iterations [0, K), [K, 2K), ... visits all blocks; None if no K does."""
         return None
 
     def per_pass(self, n_blocks: int) -> int:
-        """Iterations that touch each block about once: the unit in which certificates are scheduled."""
+        """Return the number of iterations that visit each block about once; certificates are scheduled in this unit."""
         return self.window(n_blocks) or n_blocks
 
 
 @dataclass(frozen=True)
 class Full(Rule):
-    """All blocks at every iteration: K = 1."""
+    """All blocks in every iteration: K = 1."""
 
     def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
         return itertools.repeat(range(facts.n_blocks))
@@ -106,7 +106,7 @@ class Full(Rule):
 
 @dataclass(frozen=True)
 class Sized(Rule):
-    """A rule that takes ``size`` blocks at a time."""
+    """Base class of rules that choose ``size`` blocks at a time."""
 
     size: int = 1
 
@@ -122,7 +122,7 @@ class Sized(Rule):
 
 @dataclass(frozen=True)
 class Cyclic(Sized):
-    """Blocks in their order, ``size`` at a time: K = ceil(m / size)."""
+    """Blocks in the order of their indices, ``size`` at a time: K = ceil(m / size)."""
 
     @property
     def sampling(self) -> str | None:
@@ -139,7 +139,7 @@ class Cyclic(Sized):
 class Permuted(Sized):
     """Every block once per pass, in a new random order, ``size`` at a time: K = 2 ceil(m / size) - 1.
 
-    That K holds for windows that begin anywhere; for windows that begin with a pass it is ceil(m / size).
+    This K is valid for windows that begin at any iteration; for windows that begin with a pass, K = ceil(m / size).
     """
 
     @property
@@ -156,7 +156,7 @@ class Permuted(Sized):
 
 @dataclass(frozen=True)
 class Uniform(Sized):
-    """``size`` different blocks, drawn uniformly and independently of what came before: no K."""
+    """``size`` distinct blocks, drawn uniformly and independently of earlier iterations: no K."""
 
     @property
     def sampling(self) -> str | None:
@@ -172,10 +172,10 @@ class Uniform(Sized):
 
 @dataclass(frozen=True)
 class EssentiallyCyclic(Rule):
-    """One block at a time; in every window of K iterations each expensive block once, at its end, the others as often.
+    """One block at a time; each window of K iterations ends with one visit to every expensive block.
 
-    The others come in random orders, one after the other, until K - (number of expensive blocks) are taken
-    (flexible-blocks-2026, section 4, (iv)). K must be at least m.
+    The other blocks fill the first K - (number of expensive blocks) iterations of the window, in one random order after
+    the other (flexible-blocks-2026, section 4, (iv)). K must be at least m.
     """
 
     K: int
@@ -202,7 +202,10 @@ class EssentiallyCyclic(Rule):
 
 @dataclass(frozen=True)
 class Lazy(Rule):
-    """All blocks at every q-th iteration, all but the expensive ones else (flexible-blocks-2026, (51)): K = q."""
+    """All blocks in every q-th iteration; in the other iterations, all blocks that are not expensive: K = q.
+
+    See flexible-blocks-2026, equation (51).
+    """
 
     q: int
     expensive: Sequence[int] = ()
@@ -221,7 +224,10 @@ class Lazy(Rule):
 
 @dataclass(frozen=True)
 class PQ(Rule):
-    """All blocks at every q-th iteration, p random ones of the others that are not expensive (53): K = q."""
+    """All blocks in every q-th iteration; in the other iterations, p random blocks that are not expensive: K = q.
+
+    See flexible-blocks-2026, equation (53).
+    """
 
     p: int
     q: int
@@ -246,7 +252,7 @@ class PQ(Rule):
 
 @dataclass(frozen=True)
 class QuasiStochastic(Rule):
-    """One random block at a time; the last iteration of every window of K also takes the blocks that were missed."""
+    """One random block at a time; the last iteration of every window of K also takes all blocks the window missed."""
 
     K: int
 
@@ -266,11 +272,11 @@ class QuasiStochastic(Rule):
 
 @dataclass(frozen=True)
 class CostAware(Rule):
-    """Measures the oracles, and asks the expensive ones once per window of K iterations, the others at every one.
+    """All blocks in the first iteration of every window of K; in the other iterations, blocks with cheap oracles.
 
-    After each window the blocks are sorted by the shortest time that their oracle took lately. The largest ratio
-    between neighbours divides cheap from expensive, if it is at least 4; otherwise all are cheap. The choice depends on
-    the clock: repeat a run with ``Lazy(K, expensive=[...])``.
+    After the first iteration of a window, the blocks are sorted by the shortest recent time of their oracle. If the
+    largest ratio between neighbours is at least 4, it separates cheap from expensive blocks; otherwise all blocks are
+    cheap. The choice depends on measured times; ``Lazy(K, expensive=[...])`` makes a run repeatable.
     """
 
     K: int
@@ -292,7 +298,7 @@ class CostAware(Rule):
 
 @dataclass(frozen=True)
 class Gap(Rule):
-    """One block, drawn in proportion to its last known gap (gaps-2016, Alg. 2): no K; certificates refresh the gaps."""
+    """One block, drawn in proportion to its latest gap (gaps-2016, Alg. 2): no K; certificates update all gaps."""
 
     _largest: ClassVar[bool] = False
 
@@ -305,7 +311,7 @@ class Gap(Rule):
         while True:
             if seen != facts.certificates:
                 seen, tree = facts.certificates, make_tree(facts.gaps, self._largest)
-            if not 0.0 < tree[1] < np.inf:  # nothing is known, or nothing is left: a pass over all blocks
+            if not 0.0 < tree[1] < np.inf:  # some gaps are unknown, or all are zero: do a pass over all blocks
                 yield from ((i,) for i in facts.rng.permutation(facts.n_blocks).tolist())
                 tree = make_tree(facts.gaps, self._largest)
                 continue
@@ -316,7 +322,7 @@ class Gap(Rule):
 
 @dataclass(frozen=True)
 class Greedy(Gap):
-    """The block of the largest last known gap: no K; certificates refresh the gaps."""
+    """The block with the largest latest gap: no K; certificates update all gaps."""
 
     _largest: ClassVar[bool] = True
 
@@ -327,7 +333,7 @@ class Greedy(Gap):
 
 @dataclass(frozen=True)
 class Custom(Rule):
-    """A user's function ``choose(t, rng, gaps) -> blocks`` of iteration number, generator and last known gaps."""
+    """A user's function ``choose(t, rng, gaps) -> blocks`` of iteration number, random generator and latest gaps."""
 
     choose: Callable[[int, np.random.Generator, np.ndarray], Any]
 
@@ -348,7 +354,7 @@ class Custom(Rule):
             yield answer.tolist()
 
 
-#: Words for rules that need no options.
+#: The words of the option ``selection``, for rules that need no options.
 RULES: dict[str, type[Rule]] = {
     "full": Full,
     "cyclic": Cyclic,
@@ -360,7 +366,7 @@ RULES: dict[str, type[Rule]] = {
 
 
 def find_rule(selection: Any) -> Rule:
-    """The rule behind a word, a rule or a user's function."""
+    """Return the rule for the option ``selection``: a word, a rule or a user's function."""
     if callable(selection) and not isinstance(selection, type):
         return Custom(selection)
     return named("selection", selection, Rule, RULES)
@@ -371,7 +377,7 @@ def _count(rule: Any, name: str) -> None:
 
 
 def _split(rule: Rule, expensive: Any, n_blocks: int) -> tuple[list[int], list[int]]:
-    """The other blocks, and the expensive ones, which are given by their indices."""
+    """Return the blocks that are not expensive, and the expensive ones; raise OptionError for wrong indices."""
     chosen = np.atleast_1d(np.asarray(expensive, dtype=object)).tolist()
     if not all(Count(0, least=0).accepts(i) and i < n_blocks for i in chosen) or len(set(chosen)) < len(chosen):
         raise OptionError(f"{rule!r}: expensive must be different whole numbers from 0 to {n_blocks - 1}")
@@ -379,7 +385,7 @@ def _split(rule: Rule, expensive: Any, n_blocks: int) -> tuple[list[int], list[i
 
 
 def _cheap_blocks(seconds: np.ndarray, least_ratio: float = 4.0) -> list[int]:
-    """Blocks below the largest relative jump between sorted times; all of them where there is none."""
+    """Return the blocks below the largest ratio between neighbouring sorted times; all blocks if no ratio is large."""
     order = np.argsort(seconds, kind="stable")
     jumps = seconds[order[1:]] / np.maximum(seconds[order[:-1]], 1e-9)
     if len(jumps) == 0 or jumps.max() < least_ratio:
@@ -391,13 +397,14 @@ def _cheap_blocks(seconds: np.ndarray, least_ratio: float = 4.0) -> list[int]:
 
 
 class Sampling(NamedTuple):
-    """How a pass chooses its blocks.
+    """A way to choose the blocks of one pass.
 
     Attributes
     ----------
-    order : function of a random generator and the blocks that returns the order of one pass
+    order : function of a random generator and the blocks that returns the visits of a pass in order
     visits_all : whether every pass visits every block
-    kind : ``IN_ORDER``, or how blocks are drawn once their gaps are known: ``BY_GAP`` or ``LARGEST_GAP``
+    kind : ``IN_ORDER``: passes use ``order``. ``BY_GAP`` or ``LARGEST_GAP``: if the gaps are known, blocks are chosen
+        by their gaps
     """
 
     order: Callable[[np.random.Generator, np.ndarray], np.ndarray]
@@ -406,18 +413,18 @@ class Sampling(NamedTuple):
 
     @property
     def by_gap(self) -> bool:
-        """Whether blocks are drawn by their gaps, in proportion or always the largest."""
+        """Whether blocks are chosen by their gaps: drawn in proportion to the gap, or always the largest gap."""
         return self.kind != IN_ORDER
 
     @property
     def largest(self) -> bool:
-        """Whether always the block of the largest gap is taken."""
+        """Whether the block with the largest gap is always chosen."""
         return self.kind == LARGEST_GAP
 
     def visits(self, rng: np.random.Generator, blocks: np.ndarray, gaps: np.ndarray | None) -> Visits:
-        """The visits of one pass, as many as there are blocks.
+        """Return the visits of one pass, as many as there are blocks.
 
-        Without gaps (None: they count as infinite) or where all are zero, every block is visited once.
+        They follow ``order`` if the sampling does not use gaps, if the gaps are unknown (None), or if all are zero.
         """
         order = self.order(rng, blocks)
         if not self.by_gap or gaps is None or gaps.max() <= 0.0:
@@ -427,22 +434,22 @@ class Sampling(NamedTuple):
 
 
 def uniform(rng: np.random.Generator, blocks: np.ndarray) -> np.ndarray:
-    """As many blocks as there are, drawn independently with replacement."""
+    """Return as many blocks as there are, drawn uniformly with replacement."""
     return blocks[rng.integers(len(blocks), size=len(blocks))]
 
 
 def permuted(rng: np.random.Generator, blocks: np.ndarray) -> np.ndarray:
-    """Every block once, in a new random order."""
+    """Return every block once, in a new random order."""
     return rng.permutation(blocks)
 
 
 def cyclic(rng: np.random.Generator, blocks: np.ndarray) -> np.ndarray:
-    """Every block once, in the order of the data."""
+    """Return every block once, in the order of the data."""
     return blocks
 
 
 def make_tree(values: np.ndarray, largest: bool) -> np.ndarray:
-    """A tree of sums, or of maxima, over non-negative values (see :mod:`bcfw.kernels.trees`)."""
+    """Return a tree of sums, or of maxima, over non-negative values (see :mod:`bcfw.kernels.trees`)."""
     leaves = 1 << max(1, int(np.ceil(np.log2(max(2, len(values))))))
     tree = np.zeros(2 * leaves)
     tree[leaves : leaves + len(values)] = np.maximum(values, 0.0)
@@ -454,6 +461,7 @@ def make_tree(values: np.ndarray, largest: bool) -> np.ndarray:
     return tree
 
 
+#: The words of the option ``sampling`` and their samplings.
 SAMPLINGS = {
     "permuted": Sampling(permuted, visits_all=True),
     "uniform": Sampling(uniform, visits_all=False),
@@ -464,7 +472,7 @@ SAMPLINGS = {
 
 
 class SamplingChoice(Choice):
-    """A word of :data:`SAMPLINGS`, or a rule that has one."""
+    """An option that takes a word of :data:`SAMPLINGS`, or a rule with such a word."""
 
     def check(self, owner: str, name: str, value: Any) -> Any:
         if isinstance(value, Rule):

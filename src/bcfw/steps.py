@@ -1,4 +1,4 @@
-"""Step sizes of :func:`bcfw.minimize`, with their options."""
+"""Step-size rules for :func:`bcfw.minimize`, with their options."""
 
 from bcfw.product.steps import Adaptive, LineSearch, OpenLoop, Short
 

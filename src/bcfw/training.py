@@ -1,4 +1,4 @@
-"""``bcfw.train``: data in, certified weights out."""
+"""``bcfw.train``: train a structural SVM with a given model and solver; also the checks of its arguments."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from bcfw.solvers.base import require_match
 from bcfw.solvers.legs import Journey, Legs
 from bcfw.solvers.run import SolverRun
 
-#: Seconds between saves when ``checkpoint`` is only a path.
+#: Seconds between two saves if ``checkpoint`` is only a path.
 CHECKPOINT_SECONDS = 60.0
 
-#: More threads than this only cost memory, even where the oracle waits for something else than the processor.
+#: Largest number of threads. More threads would only cost memory, even if the oracle mostly waits.
 MOST_THREADS = 1024
 
 
@@ -56,48 +56,50 @@ def train(
 ) -> Result:
     """Train a structural SVM until its duality gap is certified to be small.
 
-    Minimises ``P(w) = lam/2 |w|^2 + (1/S) sum_i s_i max_y [L_i(y) - <w, phi(x_i, y_i) - phi(x_i, y)>]``, where s_i are
-    the sample weights (1) and S their sum, through its dual.
+    Minimises ``P(w) = lam/2 |w|^2 + (1/S) sum_i s_i max_y [L_i(y) - <w, phi(x_i, y_i) - phi(x_i, y)>]`` by its dual
+    problem. The s_i are the sample weights, 1 by default, and S is their sum.
 
     Parameters
     ----------
     model : bcfw.Model
-        A built-in or your own structure; it is not changed.
+        A built-in model or your own; it is not changed.
     X, y : sequences
-        Inputs and outputs, in the form the model takes.
+        Inputs and outputs, in the form that the model takes.
     lam : float
         Regularisation, > 0. The C of other SVMs is 1/(lam S).
     solver : Solver or str
-        "auto" (see :class:`bcfw.solvers.Auto`; the result's ``solver`` says what it chose), another name in
+        "auto" (see :class:`bcfw.solvers.Auto`; the result's ``solver`` is the chosen solver), another name in
         ``bcfw.solvers.SOLVERS``, or an instance with options.
     tol : float
-        Stop when ``gap <= tol P(0)``; P(0) is the weighted mean of the worst losses.
+        Stop when ``gap <= tol P(0)``; P(0) is the weighted mean of the largest loss of each example.
     max_passes, max_seconds : float
-        Limits; whichever comes first. With a cache, 20 visits count at least as one oracle call, so that a run without
-        calls still ends.
+        Stop at the first of these limits that is reached. With a cache, 20 visits count at least as one oracle call, so
+        that a run without oracle calls still ends.
     bounds : (lower, upper) or None
-        Box constraints on w: each side a number, a (d,) array (-inf and inf leave a weight free) or None. They are
-        joined with those that the model needs (``model.bounds()``).
+        Box constraints on w. Each side is a number, a (d,) array (-inf or inf: no bound) or None. The bounds that the
+        model needs (``model.bounds()``) apply, too.
     sample_weight : (n,) array or None
-        Non-negative weights; an integer weight equals repetition.
+        Non-negative weights of the examples. An integer weight has the effect of repeating the example.
     callbacks : sequence of callables
-        Each is called with a :class:`bcfw.solvers.PassInfo` after every pass; True, or what counts as it, stops. A
-        callback's methods ``start()`` and ``finish(result)``, if it has them, are called before and after the run
-        (with None, if it failed).
+        Each is called with a :class:`bcfw.solvers.PassInfo` after every pass; if it returns True (or a value that
+        counts as true), the run stops. If a callback has the methods ``start()`` and ``finish(result)``, they are
+        called before and after the run; the result is None if the run failed.
     seed : int
-        Makes the run reproducible, except where a solver reads the clock: "auto" with a Python model or a costly
-        oracle (give the result's ``solver`` instead), and ``MultiPlane(clock="wall")``.
+        Seed of the random numbers. Runs with equal seeds are equal, unless the solver uses measured times: "auto" with
+        a Python model or a costly oracle (to repeat the run, give the result's ``solver``), and
+        ``MultiPlane(clock="wall")``.
     warm_start : Result, path or None
         A result or checkpoint of the same problem (lam may differ) to continue from.
     checkpoint : path, (path, seconds), bcfw.Legs or None
-        Where, and how often (60 s), to save the state, also within a pass; saved at the end and after an error, too.
-        With :class:`bcfw.Legs` it is saved after every so many passes, and a run that is killed can go on exactly.
+        File in which the state is saved, and the seconds between two saves (default 60). The state is also saved during
+        a pass, at the end and after an error. With :class:`bcfw.Legs` the state is saved after a fixed number of
+        passes, and a killed run can be continued with exactly the results of an uninterrupted run.
     n_jobs : int
-        Threads of the certificate passes, at most 1024; -1 takes all cores. The oracle of a Python model is then
-        called from several threads at once.
+        Number of threads for certificate passes, at most 1024; -1: one per core. With more than one, the oracle of a
+        Python model is called from several threads at once.
     verbose : int
-        0 quiet, 1 a live display, 2 plain lines. At any of them, ``logging.getLogger("bcfw")`` hears at the level INFO
-        what is compiled, and the summary.
+        0 quiet, 1 a live display, 2 plain lines. With any of them, compilations and the summary are logged to
+        ``logging.getLogger("bcfw")`` at the level INFO.
 
     Returns
     -------
@@ -150,13 +152,13 @@ def train(
                 save_or_warn(problem, by_clock)
         result.compile_seconds = compile_seconds() - compiled_before
         ended(result)
-    if chosen.certifies:  # else there is no gap to wait for
+    if chosen.certifies:  # else the run has no gap
         run.warn_unless_converged(result.gap, lambda: hint_on_features(problem, outcome.solver or chosen))
     return result
 
 
 def hint_on_features(problem: DualProblem, solver: Solver) -> str:
-    """What to do about features that are too large for their regularisation; nothing if they are not."""
+    """Return advice for features that are too large for lam; an empty text if they are not."""
     if not has_large_features(problem):
         return ""
     sizes = problem.form.feature_sizes(problem.data)
@@ -168,9 +170,9 @@ def hint_on_features(problem: DualProblem, solver: Solver) -> str:
 
 
 def require_loss(problem: DualProblem, run: SolverRun, X: Any, y: Any) -> None:
-    """Raise if P(0) is zero because an oracle that should be exact overlooks the loss."""
+    """Raise if P(0) is zero because an oracle that claims to be exact misses outputs with a positive loss."""
     if run.value_at_zero == 0.0 and "exact oracle" in problem.form.offers:
-        some = problem.blocks[:5].tolist()  # those without weight have no part in P(0)
+        some = problem.blocks[:5].tolist()  # these blocks have positive weight, so that they contribute to P(0)
         missed = loss_that_was_missed(problem.form.model, by_position(X), by_position(y), some)
         if missed is not None:
             raise missed
@@ -178,7 +180,7 @@ def require_loss(problem: DualProblem, run: SolverRun, X: Any, y: Any) -> None:
 
 @contextlib.contextmanager
 def explained(model: Any) -> Iterator[None]:
-    """Log what numba compiles, and say what to do where it fails on the kernels of a model, or memory is too small."""
+    """Context that logs compilations and adds advice to failed compilations of a model and to lack of memory."""
     try:
         with (
             compiling_logged(),
@@ -193,7 +195,7 @@ def explained(model: Any) -> Iterator[None]:
 
 
 def check_numbers(lam: Any, tol: Any, max_passes: Any, max_seconds: Any) -> None:
-    """The numbers that every problem needs, each with its own error."""
+    """Raise OptionError unless these numeric options are in their ranges."""
     Positive(0.01).check("", "lam", lam)
     Positive(1000, finite=False).check("", "max_passes", max_passes)
     NonNegative(1e-3, finite=False).check("", "tol", tol)
@@ -201,7 +203,7 @@ def check_numbers(lam: Any, tol: Any, max_passes: Any, max_seconds: Any) -> None
 
 
 def check_arguments(model: Any, y: Any, callbacks: Any, seed: Any) -> None:
-    """Mistakes that would otherwise show up far from their cause."""
+    """Raise for arguments that are wrong in a way that later errors would not explain."""
     require_model(model)
     if y is None:
         raise InputError("y is None; training needs an output for every input")
@@ -210,7 +212,7 @@ def check_arguments(model: Any, y: Any, callbacks: Any, seed: Any) -> None:
 
 
 def read_checkpoint(checkpoint: Any) -> tuple[str | Path | None, float]:
-    """Where and how often to save; the folder must exist before hours of work depend on it."""
+    """Return the path of the checkpoint (or None) and the seconds between saves; raise unless it can be written."""
     pair = isinstance(checkpoint, tuple) and len(checkpoint) == 2
     named = checkpoint.path if isinstance(checkpoint, Legs) else checkpoint
     path, every = checkpoint if pair else (named, CHECKPOINT_SECONDS)
@@ -224,13 +226,13 @@ def read_checkpoint(checkpoint: Any) -> tuple[str | Path | None, float]:
 
 
 def save_or_warn(problem: DualProblem, path: str | Path) -> None:
-    """Write a checkpoint of the problem's state."""
+    """Write a checkpoint of the problem's state; if it cannot be written, warn."""
     with snapshots.warned(path):
         snapshots.save(problem, path)
 
 
 def thread_count(n_jobs: Any) -> int:
-    """The option n_jobs as a number of threads."""
+    """Return the number of threads for the option ``n_jobs``."""
     threads = Count(1, most=MOST_THREADS)
     if not threads.accepts(n_jobs) and not Count(-1, least=-1, most=-1).accepts(n_jobs):
         raise OptionError(f"n_jobs must be {threads.allowed()}, or -1 for all cores, got {n_jobs!r}")
@@ -238,7 +240,7 @@ def thread_count(n_jobs: Any) -> int:
 
 
 def read_warm_start(source: Any) -> tuple[dict[str, Any], str]:
-    """The snapshot behind a Result or a checkpoint path, and what messages call it."""
+    """Return the snapshot of a Result or of a checkpoint file, and its name for messages."""
     if isinstance(source, str | Path):
         return snapshots.read(source), str(source)
     if isinstance(source, Result):

@@ -37,10 +37,29 @@ def test_certificate_holds_when_recomputed_from_scratch(case, solver):
     v = sum(v_i for v_i, _ in blocks)
     dual = objective.dual(v, sum(ell_i for _, ell_i in blocks))
     if returns_the_dual_point(solver):
-        np.testing.assert_allclose(case.clip(v), point.w, rtol=0, atol=ROUNDING)
         assert dual == pytest.approx(point.dual, abs=ROUNDING)
+        assert (
+            point.primal <= objective.primal(case.clip(v)) + ROUNDING
+        )  # weights of an earlier certificate may be better
     else:  # the largest dual value so far may be that of an earlier point
         assert dual - ROUNDING <= point.dual <= objective.optimum.primal + 1e-9
+
+
+@pytest.mark.part(5, of=16)
+@pytest.mark.certified
+def test_no_certified_weights_are_given_up(case, solver):
+    """The primal value never rises from one certificate to the next, and is at most P(0) where w = 0 is allowed."""
+    if "gap_every" in type(solver)._options:
+        solver = type(solver)(**{key: getattr(solver, key) for key in type(solver)._options} | {"gap_every": 1})
+    result = case.few_passes(6, solver=solver)
+    primal, gap = result.history["primal"], result.history["gap"]
+    zero = np.zeros(case.dim)
+    if np.array_equal(case.clip(zero), zero):
+        assert primal[0] <= case.enumerated().primal(zero) + ROUNDING
+    if np.isfinite(result.history["gap_bound"]).all():
+        assert np.all(np.diff(primal) <= 0.0)
+        assert result.primal == primal[-1] == pytest.approx(case.enumerated().primal(result.w), abs=ROUNDING)
+    assert np.all(gap >= 0.0)
 
 
 @pytest.mark.parametrize("sample_weight", [False, True])

@@ -1,4 +1,4 @@
-"""The command ``bcfw``: one file per subcommand. What is slow to import is imported when a subcommand runs."""
+"""The command ``bcfw``, with one module per subcommand; slow imports are delayed until a subcommand runs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import bcfw
 
 __all__ = ["main"]
 
-#: Subcommands; each is an object of that name in the module of that name.
+#: The subcommands; ``bcfw.commands.NAME`` defines the subcommand NAME as an object of this name.
 COMMANDS = ("train", "predict", "evaluate", "info", "path", "demo", "convert", "cache")
 
 
 class Subcommands(click.Group):
-    """Imports the module of a subcommand when it is asked for."""
+    """A group of subcommands that imports the module of a subcommand when this subcommand is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

@@ -1,4 +1,4 @@
-"""``bcfw cache``: the compiled code on disk."""
+"""``bcfw cache``: show, fill or clear the folder of compiled code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bcfw.commands.failures import BadInput, told
 @click.option("--clear", "clearing", is_flag=True, help="The same as the command clear.")
 @click.pass_context
 def cache(context: click.Context, clearing: bool) -> None:
-    """Show, fill or clear the compiled code that is kept on disk."""
+    """Show, fill or clear the cache of compiled code on disk."""
     if clearing:
         context.invoke(clear)
     elif context.invoked_subcommand is None:
@@ -24,7 +24,7 @@ def cache(context: click.Context, clearing: bool) -> None:
 
 @cache.command()
 def where() -> None:
-    """Show the folders, whether they can be written to, what they hold, and what moves them."""
+    """Show the folders of the cache, whether they are writable, their contents, and how to choose the folder."""
     from bcfw.kernels.disk_cache import obstacle, possible_directories
 
     is_kept = False
@@ -41,7 +41,7 @@ def where() -> None:
 
 @cache.command()
 def clear() -> None:
-    """Delete the compiled code; the next training compiles again."""
+    """Delete the compiled code; the next training compiles it again."""
     folder = writable_folder()
     click.echo(contents(folder))
     for path in compiled_files(folder):
@@ -52,10 +52,11 @@ def clear() -> None:
 @cache.command()
 @click.argument("names", nargs=-1)
 def fill(names: tuple[str, ...]) -> None:
-    """Compile ahead what the models NAMES need: training with the solver "auto", predictions and probabilities.
+    """Compile in advance the code for the models NAMES: training with the solver "auto", predictions, probabilities.
 
-    NAMES are those of bcfw.models.MODELS (chain, multiclass, ...), and "tagger" for attributes by name and the files of
-    "bcfw train". Without NAMES all are filled, which takes some minutes; what is there already takes a second.
+    NAMES are the names in bcfw.models.MODELS (chain, multiclass, ...), and "tagger" for attributes by name and the
+    files of "bcfw train". Without NAMES, the code for all of them is compiled, which takes some minutes; if it is in
+    the cache already, it takes a second.
     """
     from bcfw.commands import filling
     from bcfw.kernels.compiling import CompileLines, compile_seconds, when_compiling
@@ -74,12 +75,12 @@ def fill(names: tuple[str, ...]) -> None:
 
 
 def say_of(name: str, line: str) -> None:
-    """A line about what is being filled, on standard error."""
+    """Write a line about the name that is being filled to standard error."""
     click.echo(f"{name}: {line}", err=True)
 
 
 def writable_folder() -> Path:
-    """Where new code is kept."""
+    """Return the folder in which new code is saved; raise BadInput if no folder is writable."""
     from bcfw.kernels.disk_cache import cache_directory, obstacles
 
     folder = cache_directory()
@@ -89,11 +90,11 @@ def writable_folder() -> Path:
 
 
 def compiled_files(folder: Path) -> list[Path]:
-    """The files in a folder that are ours."""
+    """Return the files of compiled code in a folder."""
     return [path for path in folder.glob("*") if path.suffix in (".nbi", ".nbc")]
 
 
 def contents(folder: Path) -> str:
-    """What a folder holds."""
+    """Return a text with the number and the total size of the files of compiled code in a folder."""
     files = compiled_files(folder)
     return f"{folder}: {len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB"

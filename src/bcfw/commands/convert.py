@@ -1,4 +1,4 @@
-"""``bcfw convert``: original public data files to the ones that :mod:`bcfw.datasets` loads."""
+"""``bcfw convert``: convert the original files of public data sets to the files that :mod:`bcfw.datasets` loads."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Converters(click.Group):
-    """One subcommand per entry of :data:`bcfw.datasets.CONVERTERS`.
+    """A group with one subcommand per entry of :data:`bcfw.datasets.CONVERTERS`.
 
-    They are made when they are asked for, because the table is slow to import.
+    The subcommands are created when they are used, because the table is slow to import.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -34,13 +34,14 @@ class Converters(click.Group):
 def convert() -> None:
     """Convert the original files of a data set.
 
-    The DataNotFound error of a data set's loader says where to get its original files. By default the converted ones
-    go to the user's cache, where the loaders look. With --out, set the environment variable BCFW_DATA to that folder.
+    The DataNotFound error of a data set's loader says where to get its original files. By default, the converted files
+    are written into the user's cache, where the loaders find them. After using --out, set the environment variable
+    BCFW_DATA to that folder.
     """
 
 
 def converter_command(name: str, converter: Converter) -> click.Command:
-    """The subcommand ``name``: one argument per original file, and ``--out``."""
+    """Return the subcommand ``name``, which has one argument per original file and the option ``--out``."""
     from bcfw.datasets import cache_folder
 
     def run(out: Path | None, **originals: Path) -> None:

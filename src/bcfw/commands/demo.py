@@ -1,4 +1,4 @@
-"""``bcfw demo``: handwritten dates, a chain, and what it gains over single digits."""
+"""``bcfw demo``: train a chain on handwritten dates, and compare it with a classifier of single digits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-#: Best on validation words, written with a third of the training images that the training words did not use.
+#: The values of lam that are best on validation words, made of a third of the training images that the training words
+#: did not use.
 LAM_CHAIN, LAM_SINGLE = 0.03, 0.001
 
 NEXT = """\
@@ -45,14 +46,14 @@ def demo(out: Path, seed: int, plain: bool) -> None:
 
 
 def run_demo(out: Path, seed: int = 0, verbose: int = 1, console: Console | None = None) -> dict[str, Any]:
-    """Train, compare, draw; returns the two fitted estimators and their test errors.
+    """Train both models, print their test errors, and draw pictures; return the fitted estimators and the errors.
 
     Parameters
     ----------
-    out : folder for the pictures, made if needed
+    out : folder for the pictures, created if needed
     seed : seed of the words and of training
     verbose : 0 quiet, 1 live, 2 plain lines
-    console : where to print
+    console : console for the output
     """
     from rich.console import Console
 
@@ -60,7 +61,7 @@ def run_demo(out: Path, seed: int = 0, verbose: int = 1, console: Console | None
     from bcfw.estimators import ChainSVM, MulticlassSVM
 
     out.mkdir(parents=True, exist_ok=True)
-    check_writable(out / "words.png", "out")  # now, not after training
+    check_writable(out / "words.png", "out")  # raise before training, not after it
     console = console or Console(highlight=False)
     words = load_digit_words(seed=seed)
     console.print(
@@ -91,7 +92,7 @@ def run_demo(out: Path, seed: int = 0, verbose: int = 1, console: Console | None
 
 
 def times(result: Any) -> str:
-    """How long it took to compile, if it had to be, and to train."""
+    """Return a sentence with the seconds of training and, if there were any, of compilation."""
     trained = f"in {result.training_seconds:.2g} s"
     if result.compile_seconds < 0.05:
         return f"Trained {trained}."
@@ -99,7 +100,7 @@ def times(result: Any) -> str:
 
 
 def error_rates(truths: list[np.ndarray], given: list[np.ndarray]) -> dict[str, float]:
-    """Share of wrong digits and of words with a wrong digit."""
+    """Return the share of wrong digits, and the share of words with a wrong digit."""
     wrong = [truth != labels for truth, labels in zip(truths, given, strict=True)]
     return {"digits": float(np.concatenate(wrong).mean()), "words": float(np.mean([one.any() for one in wrong]))}
 
@@ -117,7 +118,7 @@ def error_table(errors: dict[str, dict[str, float]]) -> Table:
 
 
 def draw(out: Path, result: Any, words: Any, predictions: dict[str, Any], console: Console) -> None:
-    """The convergence plot, and words on which the two models differ most."""
+    """Draw the convergence plot, and the words on which the two models differ most."""
     from bcfw.report.plots import PlotUnavailableError, plot_convergence, plot_sequences
 
     differences = [int(np.sum(one != other)) for one, other in zip(*predictions.values(), strict=True)]

@@ -1,4 +1,4 @@
-"""``bcfw evaluate``: how good the predictions of a model are on a labelled file."""
+"""``bcfw evaluate``: compare the predictions of a model with the labels of a file."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from bcfw.commands.predict import AT_ONCE
 def evaluate(model: str, data: str, **given: str | None) -> None:
     """Compare the predictions of MODEL with the labels of DATA (standard input by default).
 
-    Prints the accuracy and precision, recall and F1 of every label, all in percent. Labels of spans (B-..., I-..., O)
-    also get those of every type of span and, on a line of its own, the F1 of all spans. Labels that training has not
-    seen count as wrong. For a MODEL that Python has saved, options say what DATA looks like, as of bcfw predict.
+    Prints the accuracy, and precision, recall and F1 of every label, all in percent. If the labels are labels of spans
+    (B-..., I-..., O), it also prints precision, recall and F1 of every type of span and, on a separate line, the F1 of
+    all spans. Labels that did not occur in training count as wrong. If MODEL was saved in Python, options describe the
+    format of DATA, as for bcfw predict.
     """
     from bcfw.metrics import flat_accuracy, label_report, sequence_accuracy, span_report
     from bcfw.text.source import as_spans
@@ -43,7 +44,7 @@ def evaluate(model: str, data: str, **given: str | None) -> None:
 
 
 def compared(tagger: Any, data: str) -> tuple[list[list[str]], list[list[str]]]:
-    """True and predicted labels of all examples of a file."""
+    """Return the true and the predicted labels of all examples of a file."""
     truth: list[list[str]] = []
     predicted: list[list[str]] = []
     examples = tagger.source.examples(data, labelled=True)
@@ -54,7 +55,7 @@ def compared(tagger: Any, data: str) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def table(report: Any, title: str) -> str:
-    """Precision, recall and F1 of every label in percent."""
+    """Return a table with precision, recall and F1 of every label in percent."""
     rows = report.as_dict()
     width = max([len(title), *map(len, rows)])
     lines = ["", f"{title:{width}}  precision  recall      F1  support"]

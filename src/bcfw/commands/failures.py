@@ -1,4 +1,4 @@
-"""What a command does about bad input: one line on standard error, and the exit code 2."""
+"""Errors of the commands: bad input gives one line on standard error and the exit code 2."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import click
 
 from bcfw.errors import BcfwError
 
-#: Exit code of a command that Ctrl-C has stopped.
+#: Exit code of a command that was stopped by Ctrl-C.
 INTERRUPTED = 130
 
-#: What a command has for a model that is too large because of its features.
+#: Advice for a model that is too large because of its features; it names the options of the commands.
 FEWER_FEATURES = "fewer features (of attributes: --min-count, --hash)"
 
 
@@ -29,7 +29,7 @@ class BadInput(click.ClickException):
 
 @contextlib.contextmanager
 def told() -> Iterator[None]:
-    """Turn errors that bcfw raises on purpose, and those of the file system, into one line."""
+    """Context that turns errors raised by bcfw on purpose, file system errors and lack of memory into one line each."""
     try:
         yield
     except (BrokenPipeError, click.ClickException):

@@ -1,7 +1,7 @@
-"""What ``bcfw cache fill`` runs: tiny problems of the built-in models, which compile the code that most users run.
+"""Tiny problems of the built-in models; ``bcfw cache fill`` runs them to compile the code that most users need.
 
-That is: training with the solver "auto" without bounds, for features of float64 and of float32; going on from a result;
-predictions and probabilities; and what ``bcfw predict`` needs.
+This code is: training with the solver "auto" without bounds, for features of float64 and of float32; training with a
+warm start; predictions and probabilities; and the code of ``bcfw predict``.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from bcfw.tagging.vocabulary import Vocabulary
 from bcfw.text.source import TextSource
 from bcfw.text.tagger import FEW_POSITIONS, Tagger
 
-#: What can be filled besides models: all that ``bcfw predict`` compiles.
+#: The name for all code that ``bcfw predict`` compiles; the other names are models.
 TAGGER = "tagger"
 
 NAMES = (*MODELS, TAGGER)
 
-#: Features are packed in one of these types, and each has compiled code of its own.
+#: The types of packed features; code is compiled separately for each type.
 TYPES = (np.float64, np.float32)
 
-#: Examples of a tiny problem, features, and places of an example, which are as many as there are labels.
+#: Sizes of a tiny problem: N examples, F features, and K positions per example, which is also the number of labels.
 N, F, K = 6, 3, 3
 
-#: lam for which the features of tiny problems are of usual size, and one for which they are large.
+#: Two values of lam: with USUAL, the features of tiny problems have a usual size; with SMALL, they are large.
 USUAL, SMALL = 1.0, 1e-9
 
 
 def fill(name: str) -> None:
-    """Compile what belongs to a name, without a word about certificates that are not reached."""
+    """Compile the code for a name; warnings, for example about runs that do not converge, are ignored."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if name == TAGGER:
@@ -50,7 +50,7 @@ def fill(name: str) -> None:
 
 
 def tiny_problems(name: str, kind: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """Models of a name, each with inputs whose features have a type, and outputs."""
+    """Yield models of this name, each with inputs whose features have the type ``kind``, and outputs."""
     rng, model = np.random.default_rng(0), MODELS[name]
     labels = [np.roll(np.arange(K), i) for i in range(N)]
     edges = np.array([[p, p + 1] for p in range(K - 1)])
@@ -75,7 +75,7 @@ def tiny_problems(name: str, kind: Any) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def train(model: Any, X: Any, y: Any) -> None:
-    """Train with all solvers between which "auto" chooses, go on, predict, and give probabilities."""
+    """Train with every solver that "auto" can choose, train with a warm start, predict, and compute probabilities."""
     some: dict[str, Any] = {"max_passes": 2, "tol": 0.0}
     solves = block_solves(open_problem(model, X, y, USUAL))
     solvers: list[Any] = ["auto"] if solves is not None else ["auto", choice(USUAL_STORE_COST)]
@@ -89,7 +89,7 @@ def train(model: Any, X: Any, y: Any) -> None:
 
 
 def tag() -> None:
-    """Label more positions than interpreted code does, by attributes of the kind that text has."""
+    """Label text with attributes by name, with so many positions that the tagger uses compiled code."""
     words = Vocabulary(["a", "b"])
     tagger = Tagger("chain", TextSource(Columns()), ["A", "B"], None, None, words, np.arange(4), np.ones(4))
     tagger.tag([[["a"], ["b"]]] * FEW_POSITIONS)

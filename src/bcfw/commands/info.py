@@ -1,4 +1,4 @@
-"""``bcfw info``: what is in a model file."""
+"""``bcfw info``: describe the content of a model file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bcfw.commands.failures import told
 @click.argument("model")
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True, help="Attributes to show, by weight.")
 def info(model: str, top: int) -> None:
-    """Show what the file MODEL holds: the kind of model, its sizes, its certificate, its largest weights."""
+    """Show the content of the file MODEL: the kind of model, its sizes, its certificate, its largest weights."""
     from bcfw import model_file
     from bcfw.text.tagger import KIND, Tagger
 
@@ -24,11 +24,11 @@ def info(model: str, top: int) -> None:
         versions = ", ".join(f"{name} {version}" for name, version in found.header.get("versions", {}).items())
         lines = about(Tagger.from_file(found), top) if found.kind == KIND else about_saved(found, top)
         text = "\n".join([f"{model}: {found.kind} (written by {versions})", *lines])
-        click.echo(text.encode("utf-8", "backslashreplace"))  # halves of characters cannot be shown
+        click.echo(text.encode("utf-8", "backslashreplace"))  # lone surrogates cannot be encoded
 
 
 def about(tagger: Any, top: int) -> list[str]:
-    """Lines about a model that labels text."""
+    """Return lines about a tagger, a model that labels text."""
     source, labels = tagger.source, tagger.labels
     attributes = source.attributes
     name = "" if attributes is None else f", attributes {attributes.name}"
@@ -45,14 +45,14 @@ def about(tagger: Any, top: int) -> list[str]:
 
 
 def certificate_lines(certificate: dict[str, Any]) -> list[str]:
-    """What training has proved, and how."""
+    """Return lines about the certificate and the solver."""
     known = [f"{key} {shown(value)}" for key, value in certificate.items() if key not in ("solver", "certified")]
     proof = "certified" if certificate.get("certified") else "not certified"
     return [f"certificate ({proof}): {', '.join(known)}", f"solver: {certificate.get('solver')}"]
 
 
 def top_lines(tagger: Any, top: int) -> list[str]:
-    """The attributes with the largest weights."""
+    """Return lines with the attributes that have the largest weights."""
     K, F = len(tagger.labels), len(tagger.vocabulary)
     unary = tagger.places < F * K
     return largest_lines(tagger.places[unary], tagger.values[unary], tagger.labels, tagger.vocabulary.names_of, top)
@@ -61,7 +61,10 @@ def top_lines(tagger: Any, top: int) -> list[str]:
 def largest_lines(
     places: np.ndarray, values: np.ndarray, labels: list[Any], names_of: Callable[[list[int]], list[str]], top: int
 ) -> list[str]:
-    """The largest of the weights U (F, K) that are not zero, given by their places row after row."""
+    """Return lines with the largest of the non-zero weights of U (F, K); ``places`` are their indices in ``U.ravel()``.
+
+    A line has the value, the label and the name of the feature.
+    """
     order = np.argsort(-np.abs(values), kind="stable")[:top]
     features, codes = np.divmod(places[order], len(labels))
     rows = zip(values[order], codes, names_of(features.tolist()), strict=True)
@@ -69,7 +72,7 @@ def largest_lines(
 
 
 def about_saved(found: Any, top: int) -> list[str]:
-    """Lines about an estimator or a result that Python has saved."""
+    """Return lines about an estimator or a result that was saved in Python."""
     from bcfw.loading import restored
 
     model = found.header.get("model")
@@ -84,7 +87,7 @@ def about_saved(found: Any, top: int) -> list[str]:
 
 
 def about_own(header: dict[str, Any], model: dict[str, Any]) -> list[str]:
-    """Lines about a file whose model is a user's own: what can be said without the model."""
+    """Return lines about a file with a user's own model: all that is known without this model."""
     return [
         f"model: {shown(model['class'])}, of your own: give it to bcfw.load(path, model=...) to use the file",
         f"{shown(named(model, 'sizes', 'dim'))} weights",
@@ -93,14 +96,14 @@ def about_own(header: dict[str, Any], model: dict[str, Any]) -> list[str]:
 
 
 def named(header: Any, *names: str) -> Any:
-    """A value inside a header that nobody has checked; None where there is none."""
+    """Return the value under nested names in a header that was not checked; None if there is no such value."""
     for name in names:
         header = header.get(name) if isinstance(header, dict) else None
     return header
 
 
 def about_estimator(header: dict[str, Any], saved: Any) -> list[str]:
-    """Lines about the options and the labels of an estimator."""
+    """Return lines about the options and the labels of an estimator."""
     lines = [shown(" ".join(repr(saved).split()))]
     if header.get("left_out"):
         lines.append(f"left out of the file: {shown(header['left_out'])}")
@@ -113,7 +116,7 @@ def about_estimator(header: dict[str, Any], saved: Any) -> list[str]:
 
 
 def weight_lines(saved: Any, result: Any, top: int, proof: list[str]) -> list[str]:
-    """How many weights there are, the certificate, and the largest weights of features for labels."""
+    """Return lines with the number of weights, the certificate, and the largest weights of features for labels."""
     if result.w is None:
         return [f"{result.n_support} support vectors", *proof]
     vectorizer = vars(saved).get("vectorizer_")

@@ -1,4 +1,4 @@
-"""Model files of ``bcfw predict`` and ``bcfw evaluate``: those of ``bcfw train``, and those that Python has saved."""
+"""Open the model files of ``bcfw predict`` and ``bcfw evaluate``, which ``bcfw train`` or Python has saved."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bcfw.formats import Columns
 
 
 def open_tagger(path: str, data: str, given: dict[str, Any]) -> Any:
-    """What labels the examples of ``data``; ``given`` are the options about its format."""
+    """Return a tagger for the examples of ``data``; ``given`` are the options about the format of ``data``."""
     from bcfw import model_file
     from bcfw.text.tagger import KIND, Tagger
 
@@ -23,7 +23,7 @@ def open_tagger(path: str, data: str, given: dict[str, Any]) -> Any:
 
 
 def saved_in_python(found: Any, data: str, given: dict[str, Any]) -> Any:
-    """An estimator or a result as a tagger, and the source of its examples."""
+    """Return a tagger for an estimator or a result that was saved in Python; its source reads ``data``."""
     from bcfw.loading import restored
     from bcfw.text.estimators import EstimatorTagger, FeatureTable
 
@@ -43,7 +43,7 @@ def saved_in_python(found: Any, data: str, given: dict[str, Any]) -> Any:
     if name in ("conll", "libsvm") and any(" " in label for label in tagger.labels):
         raise OptionError(f"{path} has labels with blanks, which --format {name} cannot have; choose another format")
     tagger.source = text_source({**given, "data": data, "format_name": name})
-    if name == "conll":  # columns without the label's are those that the attributes look at
+    if name == "conll":  # the columns that the attributes use, and the column of the label
         tagger.source.format = Columns(columns=tagger.source.attributes.n_columns + 1)  # type: ignore[union-attr]
     if name == "csv" and not tagger.by_name:
         tagger.source.format = FeatureTable(tagger, **tagger.source.format.settings)

@@ -1,4 +1,4 @@
-"""Options that ``bcfw train`` and ``bcfw path`` share, and what they mean."""
+"""Options that several commands share: their declarations, checks and conversion; reading the data of a command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Command = Callable[..., Any]
 
 
 def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Several options as one decorator, listed in this order."""
+    """Return one decorator for several options; the help lists them in this order."""
 
     def decorate(command: Command) -> Command:
         for option in reversed(options):
@@ -80,7 +80,7 @@ training_options = together(
 
 @dataclasses.dataclass
 class Common:
-    """The common options, read."""
+    """The options of ``bcfw train`` and ``bcfw path`` after reading, and what both commands do with them."""
 
     data: str
     source: TextSource
@@ -90,7 +90,7 @@ class Common:
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Common:
-        """Read what the command line has; the numbers are checked where they are used."""
+        """Return the options of a command line; raise OptionError for options that are wrong."""
         from bcfw.kernels.compiling import first_notice
         from bcfw.text.training import TrainingOptions
 
@@ -109,7 +109,7 @@ class Common:
         return cls(given["data"], source, options, given["fast"], given["quiet"])
 
     def keep_legs(self, path: str, every: float, resume: bool) -> None:
-        """Save the state, and perhaps go on from it."""
+        """Save the state to this checkpoint after ``every`` passes; with ``resume``, continue from the checkpoint."""
         from bcfw.solvers.legs import Legs
 
         if resume and not Path(path).exists():
@@ -117,7 +117,7 @@ class Common:
         self.options = dataclasses.replace(self.options, legs=Legs(path, every), resume=resume)
 
     def task(self) -> Any:
-        """Read the data and make the problem."""
+        """Read the data and return the training problem."""
         from bcfw.text.training import Task, read_corpus
 
         start = time.perf_counter()
@@ -131,13 +131,13 @@ class Common:
         return task
 
     def say(self, text: str) -> None:
-        """A line about what is going on, on standard error."""
+        """Write a line to standard error, unless the command is quiet."""
         if not self.quiet:
             click.echo(text, err=True)
 
 
 def text_source(given: dict[str, Any]) -> TextSource:
-    """The format and the attributes that options ask for."""
+    """Return the format and the attributes that the options choose; raise OptionError for contradictions."""
     name = given["format_name"] or format_of(given["data"])
     settings = {key: column(given[key]) for key in ("label", "sequence") if given.get(key) is not None}
     if settings and name != "csv":
@@ -153,13 +153,13 @@ def text_source(given: dict[str, Any]) -> TextSource:
 
 
 def format_of(path: str) -> str:
-    """The format that the ending of a name suggests."""
+    """Return the format for the ending of a file name; "conll" for unknown endings."""
     endings = {".libsvm": "libsvm", ".svmlight": "libsvm", ".svm": "libsvm", ".csv": "csv", ".crfsuite": "crfsuite"}
     return endings.get(Path(path.lower().removesuffix(".gz")).suffix, "conll")
 
 
 def column(text: str) -> str | int:
-    """A column by name, or by its number."""
+    """Return a column's number if the text is a whole number, else the text as the column's name."""
     return int(text) if text.removeprefix("-").isdecimal() else text
 
 
@@ -174,7 +174,7 @@ def read_weight(text: str) -> tuple[str, float]:
 
 
 def check_numbers(options: Any) -> None:
-    """Wrong numbers, before the data are read."""
+    """Raise OptionError for wrong numbers and solvers; called before the data are read."""
     from bcfw.options import Count, NonNegative, Positive
     from bcfw.solvers import SOLVERS, find_solver
     from bcfw.tagging.vocabulary import MOST_HASHED

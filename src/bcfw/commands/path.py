@@ -1,4 +1,4 @@
-"""``bcfw path``: what several values of lam do."""
+"""``bcfw path``: train at several values of lam, and print a table of their gaps and scores."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from bcfw.commands.options import Common, data_options, training_options
 @training_options
 @click.option("--validate", metavar="FILE", help="Also measure the weights of every lam on this labelled file.")
 def path(validate: str | None, **given: Any) -> None:
-    """Train on DATA at several lam, and print a table: lam, gap, size of the weights, score on the other file.
+    """Train on DATA at several values of lam, and print a table: lam, gap, norm of the weights, score.
 
-    Where weights are few, the lam are the breakpoints of the whole regularisation path; else a grid around --lam.
+    The score is measured on the file of --validate. If the model has few weights, the values of lam are the breakpoints
+    of the whole regularisation path; otherwise they are a grid around --lam.
     """
     from bcfw.text.training import read_more, validated
 

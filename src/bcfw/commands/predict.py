@@ -1,4 +1,4 @@
-"""``bcfw predict``: a text file in, the same with predicted labels out, as fast as it comes."""
+"""``bcfw predict``: read examples from a file or a stream, and write them with predicted labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bcfw.commands.failures import told
 from bcfw.commands.models import open_tagger
 from bcfw.commands.options import format_options
 
-#: Examples that are labelled at once, at most: more would not be faster, but answered later.
+#: Largest number of examples that are labelled at once. More would not be faster, but would delay the output.
 AT_ONCE = 200
 
 
@@ -24,13 +24,14 @@ AT_ONCE = 200
 def predict(model: str, data: str, out: str | None, **given: str | None) -> None:
     """Label the examples of DATA (standard input by default) with a MODEL.
 
-    The file may have labels or not. Columns get one more, with the predicted labels; in other formats the labels are
-    replaced; tables also get one more column. Every line of DATA is answered by one line. What comes through a pipe is
-    answered sentence by sentence.
+    DATA can have labels or not. Files in columns and tables get one more column with the predicted labels; in other
+    formats the labels are replaced. The output has one line for every line of DATA. Input from a pipe is answered
+    sentence by sentence.
 
-    MODEL is a file that bcfw train has written, which knows its format, or a ChainSVM or MulticlassSVM that Python has
-    saved: only then the options say what DATA looks like. Attributes by name are read from the format crfsuite, or made
-    of columns (--attributes, --template); features by number from libsvm or csv.
+    MODEL is a file of bcfw train, or a ChainSVM or MulticlassSVM that was saved in Python. A file of bcfw train knows
+    the format of its data; only for a model saved in Python, options describe the format of DATA. Attributes by name
+    are read from the format crfsuite or computed from columns (--attributes, --template); features by number are read
+    from libsvm or csv.
     """
     from bcfw.files import replacing
 
@@ -47,9 +48,9 @@ def predict(model: str, data: str, out: str | None, **given: str | None) -> None
 
 
 def answers(tagger: Any, data: str) -> Iterator[str]:
-    """Texts with predictions, each as soon as its examples are complete and no more are waiting.
+    """Yield texts with predictions, each when ``AT_ONCE`` examples are complete or no more input is waiting.
 
-    Together they have a line for every line of the data.
+    Together the texts have one line for every line of the data.
     """
     from bcfw.formats import open_lines
 
@@ -65,6 +66,6 @@ def answers(tagger: Any, data: str) -> Iterator[str]:
 
 
 def labelled(tagger: Any, batch: list[Any]) -> str:
-    """Examples with their predictions; a piece without positions is passed on."""
+    """Return the text of examples with their predictions; pieces without positions remain unchanged."""
     predicted = iter(tagger.tag_examples(some) if (some := [piece for piece in batch if piece.x]) else [])
     return "".join(tagger.source.format.text(piece, next(predicted) if piece.x else []) for piece in batch)

@@ -1,4 +1,4 @@
-"""``bcfw train``: a labelled text file in, a model file out."""
+"""``bcfw train``: train on a labelled text file, and save a model file."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from bcfw.files import check_writable
 def train(out: str, validate: str | None, checkpoint: str | None, every: float, resume: bool, **given: Any) -> None:
     """Train on the labelled file DATA (- is standard input).
 
-    For files in columns (a word, other columns, the label; empty lines between sentences) the attributes are chosen by
-    the columns and the labels. Exit codes: 0 trained and saved; 2 bad input or options; 130 stopped by Ctrl-C, with
-    what was reached saved.
+    For files in columns (a word, other columns, the label; empty lines between sentences), the attributes are chosen
+    automatically from the columns and the labels. Exit codes: 0 trained and saved; 2 bad input or options; 130 stopped
+    by Ctrl-C, and the model so far is saved.
     """
     with told():
         common = Common.of(given)
@@ -54,7 +54,7 @@ def train(out: str, validate: str | None, checkpoint: str | None, every: float, 
 
 
 def in_words(warning: warnings.WarningMessage, certificate: dict[str, Any]) -> str:
-    """A warning with the names that options have here."""
+    """Return the text of a warning, with the names of this command's options."""
     if not issubclass(warning.category, ConvergenceWarning):
         return str(warning.message)
     status, gap = certificate["status"], certificate["gap"]
@@ -62,7 +62,7 @@ def in_words(warning: warnings.WarningMessage, certificate: dict[str, Any]) -> s
 
 
 def require_distinct(**paths: str | None) -> None:
-    """Raise if two options name the same file."""
+    """Raise UsageError if two options name the same file; DATA and --validate may."""
     named = [(name, Path(path).resolve()) for name, path in paths.items() if path not in (None, "-")]  # type: ignore[arg-type]
     for (one, path), (other, same) in itertools.combinations(named, 2):
         if path == same and "--" in one + other and {one, other} != {"DATA", "--validate"}:
@@ -70,14 +70,14 @@ def require_distinct(**paths: str | None) -> None:
 
 
 def trained(task: Any, common: Common) -> Any:
-    """Train at one lam."""
+    """Train at one value of lam, and return the tagger."""
     common.say(f"training with lam = {task.lam:g}")
     result = task.train()
     return task.tagger(result.w, task.certificate(result))
 
 
 def chosen(task: Any, common: Common, validate: str) -> Any:
-    """Train at several lam; the one whose weights do best on the file ``validate`` is taken."""
+    """Train at several values of lam, and return the tagger whose weights are best on the file ``validate``."""
     from bcfw.text.training import GRID, read_more, validated
 
     rows, truth = read_more(task.corpus, validate)

@@ -1,16 +1,17 @@
-"""Data sets to learn from and to measure on: one that is always there, others that are found on disk.
+"""Data sets for examples and experiments: a loader that needs no files, loaders and converters of public data.
 
-:func:`load_digit_words` needs no file: it writes words from the digits that scikit-learn ships. The ``fetch_*``
-functions read public research data whose licences forbid shipping them, from the folder named by the environment
-variable ``BCFW_DATA`` or from the user's cache. Where they find none, :class:`DataNotFound` names the public source
-and the command ``bcfw convert`` that turns the original files into the ones read here (for :func:`fetch_hansards`,
-whose features need statistics of a large corpus, the arrays to write).
+:func:`load_digit_words` needs no file: it composes words from the digits that scikit-learn ships. The ``fetch_*``
+functions read public research data that this package may not ship. They search the folder named by the environment
+variable ``BCFW_DATA``, then the user's cache. If the data are missing, they raise :class:`DataNotFound`, whose message
+names the public source and the command ``bcfw convert`` that converts the original files. (For :func:`fetch_hansards`
+there is no converter, because its features need statistics of a large corpus; the message lists the arrays to write.)
 
-The ``convert_*`` functions are those commands from Python. They write into the user's cache (:func:`cache_folder`), or
-into another folder, which ``BCFW_DATA`` should then name.
+The ``convert_*`` functions do in Python what ``bcfw convert`` does. They write into the user's cache
+(:func:`cache_folder`) or into another folder; set ``BCFW_DATA`` to that folder.
 
-Every loader returns a :class:`DataSet`, a :class:`sklearn.utils.Bunch`, with ``X_train``, ``y_train``, ``X_test``,
-``y_test``, ``target_names`` and ``DESCR``.
+Every loader returns a :class:`sklearn.utils.Bunch` with ``X_train``, ``y_train``, ``X_test``, ``y_test``,
+``target_names`` and ``DESCR``; all but :func:`fetch_lsp` return a :class:`DataSet`, a Bunch with a short repr.
+:func:`synthetic_poses` makes inputs and outputs from the joints that :func:`fetch_lsp` loads.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ __all__ = [
     "synthetic_poses",
 ]
 
-#: The name of a data set, as in ``bcfw convert NAME``: its converter and the original files that it takes.
+#: Name of a data set, as in ``bcfw convert NAME`` -> its converter.
 CONVERTERS: dict[str, Converter] = {
     source.name: Converter(source.title, convert, source.originals)
     for source, convert in (

@@ -1,4 +1,4 @@
-"""CamVid: eleven classes of street scenes on graphs of superpixels, and the pixels behind them."""
+"""fetch_camvid: CamVid street scenes with eleven classes, as graphs of superpixels and as pixels."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SOURCE = Source(
     originals={"folder": "CamVid"},
 )
 
-#: Sizes of the colour and texture vocabularies.
+#: Numbers of words in the colour and texture vocabularies.
 COLOUR_WORDS, TEXTURE_WORDS = 48, 96
 
-#: The parts of the data by their numbers, and the label of pixels without a class.
+#: The parts of the data, in the order of their numbers in the file, and the class number of void pixels.
 PARTS = ("train", "val", "test")
 VOID = 11
 
-#: Rows and columns of the images that superpixels are cut from.
+#: Rows and columns of the images that are cut into superpixels.
 HEIGHT, WIDTH = 180, 240
 
 CLASSES = (
@@ -70,7 +70,7 @@ Semantic object classes in video: a high-definition ground truth database, Patte
 
 @SOURCE.fitting()
 def fetch_camvid(*, constant: bool = True) -> DataSet:
-    """The CamVid street scenes as graphs of superpixels, from ``BCFW_DATA`` or the user's cache.
+    """Return the CamVid street scenes as graphs of superpixels, from ``BCFW_DATA`` or the user's cache.
 
     Parameters
     ----------
@@ -81,11 +81,11 @@ def fetch_camvid(*, constant: bool = True) -> DataSet:
     -------
     DataSet, a sklearn.utils.Bunch
         X_train, X_val, X_test : list of (node_features (V, 154), edges (E, 2), edge_features (E, 6))
-            153 node features without the constant; see ``DESCR``.
+            V superpixels and E pairs of neighbours; 153 node features without the constant. See ``DESCR``.
         y_train, y_val, y_test : list of (V,) int arrays
-            Classes 0 .. 10, -1 for void.
+            Classes 0 .. 10 of the superpixels, -1 for void.
         maps_train, maps_val, maps_test : (n, 180, 240) int arrays
-            The superpixel of each pixel: ``y[map]`` is a labelling of the pixels.
+            The superpixel of each pixel: ``y[map]`` has the class of each pixel's superpixel.
         labels_train, labels_val, labels_test : (n, 180, 240) int arrays
             The true classes of the pixels, -1 for void.
         feature_names : list of str
@@ -93,7 +93,7 @@ def fetch_camvid(*, constant: bool = True) -> DataSet:
         target_names : list of str
             The eleven classes.
         DESCR : str
-            What the data are.
+            Description of the data, with source and reference.
 
     Raises
     ------
@@ -139,5 +139,5 @@ def fetch_camvid(*, constant: bool = True) -> DataSet:
 
 
 def without_void(classes: np.ndarray) -> np.ndarray:
-    """Classes as whole numbers, -1 in place of void."""
+    """Return the classes as int64, with void replaced by -1."""
     return np.where(classes == VOID, -1, classes.astype(np.int64))

@@ -1,4 +1,4 @@
-"""The converter of CamVid: photographs and classes of pixels become the superpixel graphs that ``camvid.py`` loads."""
+"""convert_camvid: makes the superpixel graphs that ``camvid.py`` loads from photographs and images of classes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from bcfw.inputs.numbers import offsets
 
 
 def convert_camvid(folder: PathLike, out: PathLike | None = None) -> list[Path]:
-    """Cut the images of CamVid, as they come with SegNet, into superpixels (see :mod:`bcfw.datasets.superpixels`).
+    """Convert SegNet's copy of CamVid: cut the images into superpixels (see :mod:`bcfw.datasets.superpixels`).
 
     Images are reduced to 180 rows and 240 columns. Colour and texture words are k-means centres of pixels of the
-    training images. Reading images needs Pillow. Another release of it or of scikit-learn may give slightly different
-    superpixels and words.
+    training images. Reading images needs Pillow. Superpixels and words may differ slightly between releases of Pillow
+    and of scikit-learn.
 
     Parameters
     ----------
     folder : path
-        Folder with the folders train, val and test of photographs, and trainannot, valannot and testannot of images of
-        the same names whose pixels are the numbers of the classes, 0 to 10, and 11 for void.
+        Folder with the photographs in train, val and test, and with images of the classes in trainannot, valannot and
+        testannot. An image of classes has the name of its photograph; its pixels are class numbers: 0 to 10, and 11 for
+        void.
     out : path, optional
         Data folder to write into; the user's cache by default.
 
@@ -59,7 +60,7 @@ def convert_camvid(folder: PathLike, out: PathLike | None = None) -> list[Path]:
 
 
 def _read_classes(path: Path) -> np.ndarray:
-    """(HEIGHT, WIDTH) classes of the pixels, those nearest to the centres of the larger image's pixels."""
+    """Return the (HEIGHT, WIDTH) classes; each is the class of the nearest pixel in the image of full size."""
     classes = read_image(path, None, (WIDTH, HEIGHT))
     if classes.ndim != 2 or classes.max() > VOID:
         raise InputError(f"{path} must have one channel with the numbers 0 to {VOID} of the classes")
@@ -67,7 +68,7 @@ def _read_classes(path: Path) -> np.ndarray:
 
 
 def _majority(superpixel: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """(V,) the class of most pixels of each superpixel; of several, the first."""
+    """Return the (V,) most frequent class among the pixels of each superpixel; in a tie, the smallest class."""
     n = int(superpixel.max()) + 1
     counts = np.bincount(superpixel.ravel() * (VOID + 1) + classes.ravel(), minlength=n * (VOID + 1))
     return counts.reshape(n, VOID + 1).argmax(axis=1)

@@ -1,4 +1,4 @@
-"""CoNLL-2000 chunking: sentences with sparse binary attributes, and one chunk tag per word."""
+"""fetch_conll2000 and convert_conll2000: CoNLL-2000 chunking with sparse binary attributes for each word."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ S. Buchholz, Introduction to the CoNLL-2000 shared task: chunking, CoNLL 2000.
 
 
 class Corpus(NamedTuple):
-    """Sentences in flat lists: word, part-of-speech tag and chunk tag of each token; (n + 1,) sentence offsets."""
+    """Sentences in flat lists: words, part-of-speech tags and chunk tags of all tokens; (n + 1,) sentence offsets."""
 
     words: list[str]
     tags: list[str]
@@ -60,13 +60,13 @@ class Corpus(NamedTuple):
 
 
 class Template(NamedTuple):
-    """One kind of attribute: the values of a field at some places relative to the token."""
+    """One kind of attribute: the values of a field ("w" or "pos") at some places relative to the token."""
 
     field: str
     places: tuple[int, ...]
 
     def names(self, combinations: Iterable[tuple[str, ...]]) -> list[str]:
-        """Readable names of attributes, such as ``w[-1]|w[0]=of|the``, from the values at the places."""
+        """Return readable names of attributes, such as ``w[-1]|w[0]=of|the``, for tuples of values at the places."""
         prefix = "|".join(f"{self.field}[{place}]" for place in self.places) + "="
         return [prefix + "|".join(values) for values in combinations]
 
@@ -79,33 +79,33 @@ TEMPLATES = (
     *(Template("pos", (k, k + 1, k + 2)) for k in range(-2, 1)),
 )
 
-#: Names of the two attributes after those of the templates.
+#: Names of the last two attributes, which mark the first and the last token of a sentence.
 BEGIN, END = "__BOS__", "__EOS__"
 
-#: Stands for a value that training never showed, and for an attribute that a token does not have.
+#: Code of a value that does not occur in the training part, and of an attribute that a token does not have.
 ABSENT = -1
 
 
 def fetch_conll2000() -> DataSet:
-    """CoNLL-2000 chunking with the attributes of the CRFsuite tutorial, from ``BCFW_DATA`` or the user's cache.
+    """Return CoNLL-2000 chunking, with the CRFsuite tutorial's attributes, from ``BCFW_DATA`` or the user's cache.
 
     Returns
     -------
     DataSet, a sklearn.utils.Bunch
         X_train, X_test : list of (T, 335674) CSR matrices of ones
-            Rows are words; columns are attributes (see ``DESCR``), numbered by their occurrence in training;
-            attributes that occur in the test part only are left out.
+            Rows are words; columns are the attributes (see ``DESCR``) that occur in the training part. Attributes that
+            occur only in the test part are left out.
         y_train, y_test : list of (T,) int arrays
-            Index into ``target_names``.
+            Indices into ``target_names``.
         tokens_train, tokens_test : list of lists of (str, str)
             Word and part-of-speech tag of each token.
         target_names : list of str
-            The 22 chunk tags of the training part in alphabetical order, then those that occur in the test part
-            only (I-LST). A model trained on the training part has 22 labels and never predicts the last one.
+            The 22 chunk tags of the training part in alphabetical order, then the chunk tags that occur only in the
+            test part (I-LST). A model trained on the training part has 22 labels and never predicts I-LST.
         feature_names : list of str
             Names of the attributes, such as "w[-1]|w[0]=of|the".
         DESCR : str
-            What the data are.
+            Description of the data, with source and reference.
 
     Raises
     ------
@@ -148,9 +148,9 @@ def fetch_conll2000() -> DataSet:
 
 
 def read_corpus(path: Path) -> Corpus:
-    """Sentences of a CoNLL-2000 file, plain or compressed by gzip.
+    """Return the sentences of a CoNLL-2000 file, which may be compressed by gzip.
 
-    A line is a word, its part-of-speech tag and its chunk tag, separated by blanks; empty lines end sentences.
+    A line is a word, its part-of-speech tag and its chunk tag, separated by blanks. An empty line ends a sentence.
     """
     with open_lines(path) as lines:
         sentences = list(Columns(columns=3).examples(lines, str(path), labelled=True))
@@ -161,12 +161,12 @@ def read_corpus(path: Path) -> Corpus:
 
 
 def convert_conll2000(train: PathLike, test: PathLike, out: PathLike | None = None) -> list[Path]:
-    """Check and copy the chunking files ``train.txt.gz`` and ``test.txt.gz``, or the same uncompressed.
+    """Check and copy the chunking files ``train.txt.gz`` and ``test.txt.gz``, which may also be uncompressed.
 
     Parameters
     ----------
     train, test : path
-        The original files: a word, its part-of-speech tag and its chunk tag per line, empty lines between sentences.
+        The original files: per line a word, its part-of-speech tag and its chunk tag; empty lines between sentences.
     out : path, optional
         Data folder to write into; the user's cache by default.
 
@@ -177,25 +177,25 @@ def convert_conll2000(train: PathLike, test: PathLike, out: PathLike | None = No
     """
     corpora = [read_corpus(original(source, name)) for name, source in (("train", train), ("test", test))]
     return [
-        # Without a time stamp, equal text gives equal files.
+        # mtime=0 leaves out the time stamp, so that equal text gives equal files.
         save_bytes(out, name, gzip.compress(_text(corpus).encode(), mtime=0))
         for name, corpus in zip(FILES, corpora, strict=True)
     ]
 
 
 def _text(corpus: Corpus) -> str:
-    """The lines that :func:`read_corpus` reads."""
+    """Return a corpus as the text that :func:`read_corpus` reads."""
     lines = [f"{word} {tag} {chunk}\n" for word, tag, chunk in zip(*corpus[:3], strict=True)]
     ends = corpus.offsets.tolist()
     return "".join("".join(lines[start:end]) + "\n" for start, end in pairwise(ends))
 
 
 class Attributes:
-    """The attributes that occur in a training corpus: numbers for them, and matrices for any corpus.
+    """The numbered attributes of a training corpus; ``matrices`` makes the feature matrices of any corpus.
 
-    Words and tags become integers, a template's combination of them one integer key in mixed radix; the sorted
-    distinct keys of each template are numbered one template after the other, so that the columns of every row
-    come out sorted.
+    Words and tags are coded as integers. The codes of a template's values are combined to one integer key in mixed
+    radix. Columns are numbered template by template, and within a template in the order of the sorted distinct keys, so
+    that the column indices of every row are sorted.
     """
 
     def __init__(self, train: Corpus) -> None:
@@ -207,7 +207,7 @@ class Attributes:
         self.n_attributes = int(self.starts[-1]) + 2
 
     def matrices(self, corpus: Corpus) -> list[csr_matrix]:
-        """One (T, n_attributes) CSR matrix of ones per sentence."""
+        """Return one (T, n_attributes) CSR matrix of ones per sentence."""
         columns = self._columns(corpus)
         present = columns != ABSENT
         indices = columns[present]
@@ -223,7 +223,7 @@ class Attributes:
         return out
 
     def names(self) -> list[str]:
-        """Names of all attributes, in the order of their columns."""
+        """Return the names of all attributes, in the order of their columns."""
         out: list[str] = []
         for template, keys in zip(TEMPLATES, self.keys, strict=True):
             values = np.array(self.values[template.field], dtype=object)
@@ -235,7 +235,10 @@ class Attributes:
         return [*out, BEGIN, END]
 
     def _columns(self, corpus: Corpus) -> np.ndarray:
-        """(n_tokens, n_templates + 2) attribute of each token for each template, begin and end; or ABSENT."""
+        """Return the (n_tokens, n_templates + 2) attribute numbers of each token, ABSENT where it has no attribute.
+
+        There is a column for each template, then a column for the begin and a column for the end of the sentence.
+        """
         columns = np.full((len(corpus.words), len(TEMPLATES) + 2), ABSENT, dtype=np.int32)
         for k, (tokens, keys) in enumerate(self._occurrences(corpus)):
             rank = np.searchsorted(self.keys[k], keys)
@@ -247,7 +250,10 @@ class Attributes:
         return columns
 
     def _occurrences(self, corpus: Corpus) -> list[tuple[np.ndarray, np.ndarray]]:
-        """For each template: the tokens whose places all lie in their sentence and are known, and their keys."""
+        """Return, for each template, the tokens for which it has a key, and their keys.
+
+        A token has a key if all places of the template lie in its sentence and their values are known from training.
+        """
         lengths = np.diff(corpus.offsets)
         before = np.arange(len(corpus.words)) - np.repeat(corpus.offsets[:-1], lengths)
         after = np.repeat(lengths, lengths) - 1 - before

@@ -1,4 +1,4 @@
-"""Files that converters write: in a data folder, where the loaders look, each whole or not at all."""
+"""Helpers for the converters of data sets: check paths of original files, write a converted file in one step."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from bcfw.files import PathLike, replacing
 
 
 class Converter(NamedTuple):
-    """A function that converts the original files of one data set.
+    """A converter: the function that converts the original files of one data set, and its description.
 
     Attributes
     ----------
     title : str
-        What the data are.
+        Title of the data set.
     convert : callable
-        Takes the paths of the original files and ``out``, the data folder to write into; returns the paths written.
+        Takes the paths of the original files and ``out``, the data folder to write into; returns the files written.
     originals : mapping of str to str
-        Parameter of ``convert`` -> the public name of the original file.
+        Parameter of ``convert`` -> public name of the original file.
     """
 
     title: str
@@ -33,16 +33,16 @@ class Converter(NamedTuple):
 
 
 def original(path: Any, parameter: str) -> Path:
-    """The path of an original file or folder, given as ``parameter`` of a converter."""
+    """Return the argument ``parameter`` of a converter as a Path. Raise unless it is a path."""
     if not isinstance(path, str | os.PathLike):
         raise OptionError(f"{parameter} must be the path of an original file, got {path!r}")
     return Path(path)
 
 
 def save_arrays(out: PathLike | None, name: str, arrays: dict[str, Any]) -> Path:
-    """Save arrays as the compressed ``.npz`` file ``name`` of the data folder ``out``; return its path.
+    """Save arrays as the compressed ``.npz`` file ``name`` in the data folder ``out``; return the path of the file.
 
-    Without ``out`` it is saved in the user's cache.
+    With ``out`` None, the data folder is the user's cache. The file is replaced as a whole or not at all.
     """
     target = _target(out, name)
     with replacing(target, make_parents=True) as file:
@@ -51,7 +51,7 @@ def save_arrays(out: PathLike | None, name: str, arrays: dict[str, Any]) -> Path
 
 
 def save_bytes(out: PathLike | None, name: str, content: bytes) -> Path:
-    """Save bytes as the file ``name`` of the data folder ``out``, as :func:`save_arrays` does; return its path."""
+    """Save bytes as the file ``name`` in the data folder ``out``, as in :func:`save_arrays`; return the path."""
     target = _target(out, name)
     with replacing(target, make_parents=True) as file:
         file.write(content)

@@ -1,4 +1,4 @@
-"""What every loader returns: scikit-learn's Bunch, which shows itself by shapes instead of by all its numbers."""
+"""DataSet, the result of the loaders: scikit-learn's Bunch with a repr that shows shapes and not all numbers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from bcfw.options import SHORT
 
 
 class DataSet(Bunch):
-    """A :class:`sklearn.utils.Bunch`: a dictionary whose entries are attributes, too.
+    """A :class:`sklearn.utils.Bunch`, that is, a dictionary whose entries are also attributes.
 
-    Its representation names the entries and their shapes: all numbers of a data set take megabytes.
+    Its repr lists the names and shapes of the entries, because the numbers themselves would take megabytes.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class DataSet(Bunch):
 
 
 def shape(value: Any) -> str:
-    """In one short line, what a value is made of."""
+    """Return a short line that describes a value: its type and shape."""
     if isinstance(value, np.ndarray) or sp.issparse(value):
         kind = "array" if isinstance(value, np.ndarray) else f"sparse {value.format} matrix"
         return f"{kind} {value.shape} of {value.dtype}"

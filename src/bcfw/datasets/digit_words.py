@@ -1,4 +1,4 @@
-"""Handwritten dates, put together from the digits that scikit-learn ships."""
+"""load_digit_words: handwritten dates, composed of the digit images that scikit-learn ships."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from bcfw.options import Count, Flag, NonNegative
 FIRST_DAY = datetime.date(1980, 1, 1)
 LAST_DAY = datetime.date(1999, 12, 31)
 
-#: How many leading digits of DDMMYYYY a word leaves out: the whole date, month and year, or the year.
+#: Number of leading digits of DDMMYYYY that a word leaves out: 0 for the whole date, 2 for MMYYYY, 4 for YYYY.
 LEFT_OUT = (0, 2, 4)
 
-#: So many words take 30 GB.
+#: Upper limit for the number of words; this many words take 30 GB.
 MOST_WORDS = 10**7
 
-#: So many groups of training words have two images of every digit or more.
+#: Upper limit for the number of groups; with 50 groups, every group still has at least two images of every digit.
 MOST_GROUPS = 50
 
-#: The images before this row of ``load_digits`` write the training words, those from it on the test words.
+#: Training words use the images before this row of ``load_digits``; test words use this row and all later rows.
 FIRST_TEST_IMAGE = 1200
 
 DESCR = """\
@@ -56,24 +56,25 @@ def load_digit_words(
     seed: int = 0,
     n_groups: int = 1,
 ) -> DataSet:
-    """Handwritten dates for sequence labelling, without any file or network.
+    """Return handwritten dates for sequence labelling; needs no file and no network.
 
-    Words are calendar dates of 1980 to 1999 written as DDMMYYYY, MMYYYY or YYYY; each digit is a real 8x8 image of
-    it with Gaussian pixel noise. Training and test words use disjoint sets of images.
+    Words are calendar dates of 1980 to 1999 written as DDMMYYYY, MMYYYY or YYYY. Each digit is a real 8x8 image of
+    that digit with Gaussian pixel noise. Training and test words use disjoint sets of images.
 
     Parameters
     ----------
     n_train, n_test : int
         Number of words. The training words do not depend on ``n_test``, nor the test words on ``n_train``.
     noise : float
-        Standard deviation of the pixel noise; the pixels are in [0, 1] and are clipped to it again. 0 leaves the
-        images clean.
+        Standard deviation of the pixel noise. Pixels are in [0, 1], and noisy pixels are clipped to [0, 1]. 0 adds no
+        noise.
     constant : bool
         Whether to append a feature that is always 1.
     seed : int
-        Seed of the dates, of the images that write them and of the noise.
+        Seed of the dates, of the images and of the noise.
     n_groups : int
-        Groups of training words that share no image and few writers, at most 50; see the notes on cross-validation.
+        Number of groups of training words, at most 50. Different groups share no image and few writers; see the notes
+        on cross-validation.
 
     Returns
     -------
@@ -83,23 +84,24 @@ def load_digit_words(
         y_train, y_test : list of (T,) int arrays
             The digits.
         images_train, images_test : list of (T,) int arrays
-            Row of ``sklearn.datasets.load_digits`` that each digit was drawn from.
+            The row of ``sklearn.datasets.load_digits`` with the image of each digit.
         groups_train : (n_train,) int array
-            0 to n_groups - 1: words of different groups share no image.
+            The group of each word, 0 to n_groups - 1. Words of different groups share no image.
         target_names : list of str
             "0" to "9".
         DESCR : str
-            What the data are.
+            Description of the data, with source and reference.
 
     Notes
     -----
-    With the defaults, linear classifiers of single digits err on 13.5 % of the test digits at their best
-    regularisation (``Multiclass`` with lam 0.003), ``Chain`` with lam 0.1 on 9.1 %; on whole words 58 % and 40 %.
+    With the defaults and its best regularisation (lam 0.003), ``Multiclass`` classifies single digits and is wrong on
+    13.5 % of the test digits; ``Chain`` with lam 0.1 is wrong on 9.1 %. Of the whole words, 58 % and 40 % are wrong.
 
-    A thousand words use each of the 1200 training images about five times, and all of its writers; the test images are
-    by others. Plain cross-validation therefore promises too much: 97.1 % of the digits right (``ChainSVM(lam=0.03)``),
-    where it is 90.9 % of the test digits. With ``n_groups=5`` every group has images of its own, which follow each
-    other in ``load_digits``, where they are ordered by writers, and ``GroupKFold(5)`` finds 93.3 %.
+    A thousand words use each of the 1200 training images about five times, and so the digits of all training writers;
+    the test images are by other writers. Plain cross-validation is therefore too optimistic: it finds 97.1 % correct
+    digits (``ChainSVM(lam=0.03)``), but on the test part 90.9 % are correct. With ``n_groups=5`` every group has its
+    own images. These are consecutive in ``load_digits``, which is ordered by writers, and ``GroupKFold(5)`` finds
+    93.3 %.
 
     Examples
     --------
@@ -158,7 +160,7 @@ def load_digit_words(
 
 
 def _draw_dates(n_words: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Digits of all words in one array, and the offsets that separate the words."""
+    """Return the digits of all words in one array, and the offsets of the words."""
     days = rng.integers(FIRST_DAY.toordinal(), LAST_DAY.toordinal() + 1, size=n_words).tolist()
     left_out = rng.choice(LEFT_OUT, size=n_words).tolist()
     words = [
@@ -170,9 +172,9 @@ def _draw_dates(n_words: int, rng: np.random.Generator) -> tuple[np.ndarray, np.
 def _draw_images(
     y: np.ndarray, groups: np.ndarray, pool: np.ndarray, digits: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """For each digit of ``y`` an image of it: a row drawn from the share of ``pool`` that belongs to its group.
+    """Return an image for each digit of ``y``: a row drawn from the part of ``pool`` that belongs to its group.
 
-    Shares are rows that follow each other, since these are often by the same writer.
+    The part of a group consists of consecutive rows, because consecutive rows are often by one writer.
     """
     images = np.empty(len(y), dtype=np.int64)
     n_groups = int(groups.max()) + 1

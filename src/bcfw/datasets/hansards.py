@@ -1,4 +1,4 @@
-"""Canadian Hansards: English-French sentence pairs with word alignments, for matchings."""
+"""fetch_hansards: English-French sentence pairs of the Canadian Hansards with word alignments, for Matching."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ SOURCE = Source(
     ),
 )
 
-#: The first pairs of the test part train, the others test.
+#: Number of pairs of the shared task's test part that are used for training; the other pairs are the test part.
 N_TRAIN = 100
 
-#: Truths of :class:`bcfw.models.Matching` for none, possible and sure in the file.
+#: Labels of :class:`bcfw.models.Matching` for the numbers in the file: 0 no link, 1 possible link, 2 sure link.
 LABELS = np.array([0, -1, 1])
 
 DESCR = """\
@@ -52,22 +52,22 @@ alignment models, ACL 2000.
 
 @SOURCE.fitting()
 def fetch_hansards() -> DataSet:
-    """English-French word alignment, from ``BCFW_DATA`` or the user's cache.
+    """Return English-French word alignments, from ``BCFW_DATA`` or the user's cache.
 
     Returns
     -------
     DataSet, a sklearn.utils.Bunch
         X_train, X_test, X_trial : lists of 100, 347 and 37 float arrays (I, J, 14)
-            Features of linking English word i with French word j (see ``DESCR``); the first one is constant.
+            Features of a link between English word i and French word j (see ``DESCR``); the first feature is constant.
         y_train, y_test, y_trial : lists of (I, J) int arrays
-            1 = sure link, 0 = none, -1 = possible link. About a quarter of the pairs have sure links that are no
+            1 = sure link, 0 = no link, -1 = possible link. In about a quarter of the pairs, the sure links are not a
             matching.
         target_names : list of str
-            "none", "sure" and "possible", so that an entry of y is an index, -1 the last.
+            "none", "sure" and "possible": ``target_names[label]`` is the name of a label, also for -1.
         feature_names : list of str
             Names of the features.
         DESCR : str
-            What the data are.
+            Description of the data, with source and reference.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Weizmann horses: figure and ground on graphs of superpixels, and the pixels behind them."""
+"""fetch_horses: Weizmann horses for figure-ground segmentation, as graphs of superpixels and as pixels."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ SOURCE = Source(
     originals={"rgb": "rgb", "figure_ground": "figure_ground"},
 )
 
-#: Sizes of the colour and texture vocabularies, and what the counts of a superpixel add up to in each.
+#: Numbers of words in the colour and texture vocabularies, and the sum of a superpixel's word counts in each.
 COLOUR_WORDS, TEXTURE_WORDS, TOTAL_COUNT = 64, 128, 255
 
-#: Units of the edge features: pixels of common boundary, and two differences of colour.
+#: Units of the edge features: length of the common boundary in pixels, and two colour differences.
 LENGTH_UNIT, COLOUR_UNIT, STEP_UNIT = 20.0, 15.0, 8.0
 
-#: Side of the small images.
+#: Rows and columns of the small images.
 SIDE = 64
 
 GEOMETRY = ("x", "y", "L", "a", "b", "L std", "a std", "b std", "area")
@@ -58,7 +58,7 @@ ECCV 2002.
 
 @SOURCE.fitting()
 def fetch_horses(*, constant: bool = True) -> DataSet:
-    """The Weizmann horses as graphs of superpixels, from ``BCFW_DATA`` or the user's cache.
+    """Return the Weizmann horses as graphs of superpixels, from ``BCFW_DATA`` or the user's cache.
 
     Parameters
     ----------
@@ -69,23 +69,23 @@ def fetch_horses(*, constant: bool = True) -> DataSet:
     -------
     DataSet, a sklearn.utils.Bunch
         X_train, X_test : list of (node_features (V, 202), edges (E, 2), edge_features (E, 6))
-            201 node features without the constant; see ``DESCR``.
+            V superpixels and E pairs of neighbours; 201 node features without the constant. See ``DESCR``.
         y_train, y_test : list of (V,) int arrays
-            1 for horse, 0 for ground.
+            Labels of the superpixels: 1 for horse, 0 for ground.
         maps_train, maps_test : list of (height, width) int arrays
-            The superpixel of each pixel: ``y[map]`` is a labelling of the pixels.
+            The superpixel of each pixel: ``y[map]`` has the label of each pixel's superpixel.
         masks_train, masks_test : list of (height, width) bool arrays
             The true labels of the pixels.
         images_train, images_test : (n, 64, 64, 3) uint8 arrays
             Small RGB images.
         small_masks_train, small_masks_test : (n, 64, 64) bool arrays
-            The true labels of their pixels.
+            The true labels of the pixels of the small images.
         feature_names : list of str
             Names of the node features.
         target_names : list of str
             "ground" and "horse".
         DESCR : str
-            What the data are.
+            Description of the data, with source and reference.
 
     Raises
     ------
@@ -135,12 +135,16 @@ def fetch_horses(*, constant: bool = True) -> DataSet:
 
 
 def node_features(bow: np.ndarray, geom: np.ndarray, constant: bool) -> np.ndarray:
-    """(N, 201) square roots of word shares and geometry, and a column of ones if ``constant``."""
+    """Return (N, F) node features: square roots of word shares, geometry, and a column of ones if ``constant``."""
     return np.hstack([np.sqrt(bow / TOTAL_COUNT), geom, np.ones((len(geom), int(constant)))])
 
 
 def edge_features(edge_feat: np.ndarray) -> np.ndarray:
-    """(E, 6) features from length of the boundary, distance of mean colours and mean difference across, (E, 3)."""
+    """Return (E, 6) edge features from ``edge_feat`` (E, 3).
+
+    The columns of ``edge_feat`` are the length of the boundary, the distance of the mean colours, and the mean colour
+    difference across the boundary.
+    """
     length, colour, step = edge_feat.astype(np.float64).T
     alike = np.stack([np.ones(len(length)), np.exp(-colour / COLOUR_UNIT), np.exp(-step / STEP_UNIT)], axis=1)
     return np.hstack([alike, alike * (length / LENGTH_UNIT)[:, None]])

@@ -1,4 +1,4 @@
-"""The converter of the Weizmann horses: photographs and masks become the superpixel graphs that ``horses.py`` loads."""
+"""convert_horses: makes the superpixel graphs that ``horses.py`` loads from photographs and masks."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from bcfw.errors import InputError
 from bcfw.files import PathLike
 from bcfw.inputs.numbers import offsets
 
-#: Share of the images that train.
+#: Share of the images that are in the training part.
 TRAIN_SHARE = 0.61
 
-#: Pixels of each training image that the vocabularies are learned from.
+#: Number of random pixels of each training image from which the vocabularies are learned.
 PIXEL_SAMPLE = 300
 
 
 def convert_horses(rgb: PathLike, figure_ground: PathLike, out: PathLike | None = None) -> list[Path]:
-    """Cut the images of the Weizmann horse database into superpixels (see :mod:`bcfw.datasets.superpixels`).
+    """Convert the Weizmann horse database: cut the images into superpixels (see :mod:`bcfw.datasets.superpixels`).
 
-    Colour and texture words are k-means centres of pixels of the training images, a random 61 % of all. Reading images
-    needs Pillow. Another release of it or of scikit-learn may give slightly different superpixels and words.
+    A random 61 % of the images are the training part. Colour and texture words are k-means centres of pixels of the
+    training images. Reading images needs Pillow. Superpixels and words may differ slightly between releases of Pillow
+    and of scikit-learn.
 
     Parameters
     ----------
     rgb, figure_ground : path
-        Folders with the photographs and with masks of the same names, bright where the horse is.
+        Folders with the photographs and with their masks. A mask has the name of its photograph and is bright on the
+        horse.
     out : path, optional
         Data folder to write into; the user's cache by default.
 
@@ -52,7 +54,7 @@ def convert_horses(rgb: PathLike, figure_ground: PathLike, out: PathLike | None 
 
 
 def image_pairs(rgb: Path, figure_ground: Path) -> list[tuple[Path, Path]]:
-    """Photographs and their masks, which have the same names up to the ending, in the order of names."""
+    """Return the pairs of photograph and mask, sorted by name; both have one name, but for the file extension."""
     for folder in (rgb, figure_ground):
         if not folder.is_dir():
             raise InputError(f"{folder} is not a folder with images")
@@ -67,7 +69,7 @@ def image_pairs(rgb: Path, figure_ground: Path) -> list[tuple[Path, Path]]:
 
 
 def _read_pairs(pairs: list[tuple[Path, Path]]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """(H, W, 3) colours of each photograph and (H, W) bool, whether a pixel is horse."""
+    """Return the (H, W, 3) colours of each photograph and its (H, W) bool mask, True on the horse."""
     images = [read_image(image, "RGB") for image, _ in pairs]
     masks = [_read_mask(mask) for _, mask in pairs]
     for (image, mask), photo, truth in zip(pairs, images, masks, strict=True):
@@ -77,14 +79,15 @@ def _read_pairs(pairs: list[tuple[Path, Path]]) -> tuple[list[np.ndarray], list[
 
 
 def _read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
-    """Whether a pixel is horse: bright in the mask."""
+    """Return a bool mask, True where the image of the mask is bright: on the horse."""
     return read_image(path, "L", size) > 127
 
 
 def read_image(path: Path, mode: str | None, size: tuple[int, int] | None = None) -> np.ndarray:
-    """Pixels of an image in colour ("RGB") or grey ("L"), reduced to ``size`` columns and rows if given.
+    """Return the pixels of an image in colour ("RGB") or grey ("L"), resized to ``size`` (columns, rows) if given.
 
-    Without a mode they are as they stand in the file, and reducing takes the nearest ones: numbers that are no colours.
+    With mode None the pixels are the numbers in the file, such as classes. Resizing then takes the nearest pixels,
+    because such numbers cannot be averaged.
     """
     try:
         from PIL import Image, UnidentifiedImageError
@@ -100,7 +103,7 @@ def read_image(path: Path, mode: str | None, size: tuple[int, int] | None = None
 
 
 def _draw_training(n_images: int) -> np.ndarray:
-    """(n_images,) whether an image trains: a random share of them, the same in every run."""
+    """Return (n_images,) bool, True for the training part: a random share, but equal in every run."""
     is_train = np.zeros(n_images, dtype=bool)
     is_train[np.random.default_rng(0).permutation(n_images)[: max(1, round(TRAIN_SHARE * n_images))]] = True
     return is_train
@@ -109,7 +112,7 @@ def _draw_training(n_images: int) -> np.ndarray:
 def _graphs(
     labs: list[np.ndarray], maps: list[np.ndarray], masks: list[np.ndarray], is_train: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Superpixels of all images one after the other, their labels and edges, and where each image begins."""
+    """Return the superpixels of all images, their labels and edges, and the offsets of the images."""
     pieces = [superpixels.describe(*pair) for pair in zip(maps, labs, strict=True)]
     labels = [_majority(*pair) for pair in zip(maps, masks, strict=True)]
     return {
@@ -125,14 +128,14 @@ def _graphs(
 
 
 def _majority(superpixel: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """(V,) whether most pixels of a superpixel are horse."""
+    """Return (V,) bool, True for superpixels most of whose pixels are horse."""
     return np.bincount(superpixel.ravel(), mask.ravel()) > np.bincount(superpixel.ravel()) / 2
 
 
 def bag_of_words(
     labs: list[np.ndarray], maps: list[np.ndarray], is_train: np.ndarray, colour_words: int, texture_words: int
 ) -> np.ndarray:
-    """(N, colour_words + texture_words) counts of words in all superpixels; training images give the words."""
+    """Return (N, colour_words + texture_words) word counts of all superpixels; words come from training images."""
     from sklearn.cluster import MiniBatchKMeans
 
     rng = np.random.default_rng(0)
@@ -150,7 +153,7 @@ def bag_of_words(
 
 
 def _pixels(maps: list[np.ndarray], masks: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """Superpixel and truth of every pixel, all images one after the other, and the images' shapes."""
+    """Return the superpixel and the true label of every pixel, one image after the other, and the image shapes."""
     return {
         "maps": np.concatenate([one.ravel() for one in maps]).astype(np.uint16),
         "masks": np.packbits(np.concatenate([one.ravel() for one in masks])),
@@ -159,7 +162,7 @@ def _pixels(maps: list[np.ndarray], masks: list[np.ndarray]) -> dict[str, np.nda
 
 
 def _small_images(pairs: list[tuple[Path, Path]]) -> dict[str, np.ndarray]:
-    """The photographs and masks reduced to SIDE rows and columns."""
+    """Return the photographs and masks, resized to SIDE rows and columns."""
     masks = np.stack([_read_mask(mask, (SIDE, SIDE)) for _, mask in pairs])
     return {
         "X": np.stack([read_image(image, "RGB", (SIDE, SIDE)) for image, _ in pairs]),

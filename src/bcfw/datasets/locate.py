@@ -1,4 +1,4 @@
-"""Where the data files are: the folder named by ``BCFW_DATA``, then the user's cache; or an error that says more."""
+"""Search for data files, in the folder named by ``BCFW_DATA`` and in the user's cache, and errors for missing files."""
 
 from __future__ import annotations
 
@@ -16,28 +16,27 @@ from bcfw.files import user_cache
 
 
 class DataNotFound(BcfwError, FileNotFoundError):  # noqa: N818 (named like the error it specialises for data)
-    """A data set that is not on this machine: the message names its public source and the converter."""
+    """Error for a data set that is not on this machine; the message names its public source and the converter."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """One data set: the files that its loader reads and where they come from.
+    """A data set's converted files, which its loader reads, and the original files from which they are made.
 
     Attributes
     ----------
     name : str
         Short name of the data set, as in ``bcfw convert NAME``.
     title : str
-        What the data are, for messages.
+        Title of the data set, for messages.
     files : tuple of str
-        The files, relative to a data folder.
+        Names of the converted files, relative to a data folder.
     origin : str
-        The original public files by name, and the page that offers them.
+        Names of the original public files, and the page that offers them.
     originals : mapping of str to str
-        The original files that the converter takes: its parameter -> the public name of the file. Empty if there is
-        no converter.
+        Parameter of the converter -> public name of the original file. Empty if there is no converter.
     layout : str
-        The arrays that the file must hold, for data without a converter.
+        The arrays that the converted file must hold, for data without a converter.
     """
 
     name: str
@@ -48,12 +47,12 @@ class Source:
     layout: str = ""
 
     def locate(self) -> list[Path]:
-        """Paths of all files, from the first data folder that has them all.
+        """Return the paths of all files, from the first data folder that has all of them.
 
         Raises
         ------
         DataNotFound
-            If no folder has them.
+            If no data folder has all files.
         """
         folders = data_folders()
         for folder in folders:
@@ -67,7 +66,7 @@ class Source:
         )
 
     def arrays(self, path: Path, *names: str) -> list[np.ndarray]:
-        """The named arrays of a converted ``.npz`` file."""
+        """Return the named arrays of a converted ``.npz`` file."""
         try:
             with np.load(path, allow_pickle=False) as archive:
                 return [archive[name] for name in names]
@@ -79,7 +78,7 @@ class Source:
 
     @contextmanager
     def fitting(self) -> Iterator[None]:
-        """Where the arrays of converted files do not fit together, say which data they are and how to get others."""
+        """Turn errors of a loader, whose arrays do not fit together, into an error that says how to convert again."""
         try:
             yield
         except BcfwError:
@@ -91,14 +90,14 @@ class Source:
             ) from error
 
     def _recipe(self) -> str:
-        """What turns the original files into the ones read here."""
+        """Return the instruction that turns the original files into converted files, for messages."""
         if not self.originals:
             return f"compute and save the arrays {self.layout}"
         return f"run 'bcfw convert {self.name} {' '.join(self.originals.values())}'"
 
 
 def cache_folder() -> Path:
-    """The user's data folder, into which the converters write.
+    """Return the user's data folder, into which the converters write by default.
 
     Returns
     -------
@@ -115,6 +114,6 @@ def cache_folder() -> Path:
 
 
 def data_folders() -> list[Path]:
-    """The folders to search, in order."""
+    """Return the data folders to search, in this order: ``BCFW_DATA`` if it is set, then the user's cache."""
     named = os.environ.get("BCFW_DATA", "")
     return [*([Path(named).expanduser()] if named else []), cache_folder()]

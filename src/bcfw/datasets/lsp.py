@@ -1,4 +1,4 @@
-"""Leeds Sports Pose: joints of people doing sports, for pictorial trees. Coordinates only, no images."""
+"""fetch_lsp and convert_lsp: joints of people in the Leeds Sports Pose data (coordinates, no images)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCE = Source(
     originals={"joints": "lsp/joints.mat", "extended": "lspet/joints.mat"},
 )
 
-#: The first images of the data set train, the others test.
+#: Number of images at the beginning of the data set that are the training part; the other images are the test part.
 N_TRAIN = 1000
 
 JOINT_NAMES = (
@@ -33,7 +33,7 @@ JOINT_NAMES = (
     *("R elbow", "R shoulder", "L shoulder", "L elbow", "L wrist", "Neck", "Head top"),
 )
 
-#: Pairs of joints that form the body: head, and on either side arm, trunk and leg.
+#: Pairs of joints that form the body, a tree: the head, and on each side arm, trunk and leg.
 SKELETON = (
     (12, 13),
     (12, 8),
@@ -66,7 +66,7 @@ Reference: S. Johnson and M. Everingham, Clustered pose and nonlinear appearance
 
 @SOURCE.fitting()
 def fetch_lsp() -> Bunch:
-    """Joints of the Leeds Sports Pose data set, from ``BCFW_DATA`` or the user's cache.
+    """Return the joints of the Leeds Sports Pose data set, from ``BCFW_DATA`` or the user's cache.
 
     Returns
     -------
@@ -74,14 +74,15 @@ def fetch_lsp() -> Bunch:
         y_train, y_test, y_extended : (1000, 14, 2), (1000, 14, 2) and (10000, 14, 2) float arrays
             Locations (x, y) of the joints in pixels, x to the right and y downwards.
         X_train, X_test, X_extended : int arrays with one row of 14 per person
-            1 where a joint cannot be seen. In the extension the location of such a joint means nothing. There are no
-            images: :func:`synthetic_poses` makes inputs for :class:`bcfw.models.PictorialTree` out of the joints.
+            1 for a joint that cannot be seen, else 0. In the extension, the location of an invisible joint is
+            meaningless. There are no images: :func:`synthetic_poses` makes inputs for
+            :class:`bcfw.models.PictorialTree` from the joints.
         target_names : list of str
             Names of the joints.
         edges : (13, 2) int array
             Pairs of joints that form the body, a tree.
         DESCR : str
-            What the data are.
+            Description of the data, with source and reference.
 
     Raises
     ------
@@ -115,10 +116,11 @@ def fetch_lsp() -> Bunch:
 
 
 def convert_lsp(joints: PathLike, extended: PathLike, out: PathLike | None = None) -> list[Path]:
-    """Convert ``joints.mat`` of the data set and of its extension.
+    """Convert the files ``joints.mat`` of the data set and of its extension.
 
-    Both are MATLAB files with one array ``joints``: (3, 14, n) in the data set, the rows x, y and 1 for a joint that is
-    occluded; (14, 3, n) in the extension, the columns x, y and 1 for a joint that is visible.
+    Both are MATLAB files with one array ``joints``. In the data set its shape is (3, 14, n), with rows x, y and a flag
+    that is 1 for an occluded joint. In the extension its shape is (14, 3, n), with columns x, y and a flag that is 1
+    for a visible joint.
 
     Parameters
     ----------
@@ -143,7 +145,7 @@ def convert_lsp(joints: PathLike, extended: PathLike, out: PathLike | None = Non
 
 
 def read_joints(path: Path, shape: tuple[int, int]) -> np.ndarray:
-    """The array ``joints`` of a MATLAB file, ``shape`` and any number of people."""
+    """Return the array ``joints`` of a MATLAB file; its shape is ``shape`` and any number of people."""
     from scipy.io import loadmat
 
     try:
@@ -151,7 +153,7 @@ def read_joints(path: Path, shape: tuple[int, int]) -> np.ndarray:
             array = np.asarray(loadmat(file)["joints"])
     except FileNotFoundError:
         raise
-    except Exception as error:  # of a file that is none scipy may raise anything
+    except Exception as error:  # for other files, scipy may raise anything
         raise InputError(f"{path} is not a MATLAB file with an array 'joints' ({error})") from error
     if array.ndim != 3 or array.shape[:2] != shape or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
         raise InputError(

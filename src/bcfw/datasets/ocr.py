@@ -1,4 +1,4 @@
-"""Handwritten words (OCR): 16x8 binary letters, as used in most papers on structural SVMs."""
+"""fetch_ocr and convert_ocr: handwritten words (OCR letters), used in most papers on structural SVMs."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SOURCE = Source(
     originals={"letters": "letter.data.gz"},
 )
 
-#: Pixels of a letter.
+#: Number of pixels of a letter.
 N_PIXELS = 16 * 8
 
-#: Which folds train: "large" is the published protocol OCR-large, "small" its reverse.
+#: The folds of the training part: "large" is the published protocol OCR-large, "small" the reverse.
 TRAIN_FOLDS = {"large": tuple(range(1, 10)), "small": (0,)}
 
 DESCR = """\
@@ -49,7 +49,7 @@ redistribute it. Reference: B. Taskar, C. Guestrin, D. Koller, Max-margin Markov
 
 @SOURCE.fitting()
 def fetch_ocr(size: str = "large", *, constant: bool = True) -> DataSet:
-    """Taskar's handwritten words, from ``BCFW_DATA`` or the user's cache.
+    """Return Taskar's handwritten words, from ``BCFW_DATA`` or the user's cache.
 
     Parameters
     ----------
@@ -64,15 +64,15 @@ def fetch_ocr(size: str = "large", *, constant: bool = True) -> DataSet:
         X_train, X_test : list of (T, 129) float arrays; (T, 128) without the constant
             Rows are letters; columns are binary pixels, row by row of the 16x8 image, and the constant.
         y_train, y_test : list of (T,) int arrays
-            0 to 25 for a to z.
+            The letters, 0 to 25 for a to z.
         fold_train, fold_test : int arrays
-            Fold of each word, for cross-validation.
+            The fold of each word, for cross-validation.
         target_names : list of str
             The 26 letters.
         DESCR : str
-            What the data are.
+            Description of the data, with source and reference.
 
-        Words keep the order of the original file, which groups equal words.
+        The words are in the order of the original file, which groups equal words.
 
     Raises
     ------
@@ -104,10 +104,11 @@ def fetch_ocr(size: str = "large", *, constant: bool = True) -> DataSet:
 
 
 def convert_ocr(letters: PathLike, out: PathLike | None = None) -> list[Path]:
-    """Convert ``letter.data.gz``, or the same uncompressed.
+    """Convert ``letter.data.gz``, which may also be uncompressed.
 
-    Lines are letters, their fields separated by tabs: id, letter, next_id (-1 ends a word), word_id, position, fold
-    and 128 binary pixels. Words are followed along next_id; they keep the order of their first letters.
+    A line is a letter with these fields, separated by tabs: id, letter, next_id (-1 for the last letter of a word),
+    word_id, position, fold and 128 binary pixels. The letters of a word are linked by next_id. Words are ordered by
+    their first letters' lines.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def convert_ocr(letters: PathLike, out: PathLike | None = None) -> list[Path]:
 
 
 class _Letter:
-    """One line of ``letter.data``."""
+    """One parsed line of ``letter.data``: one letter, its fold and the link to the next letter."""
 
     __slots__ = ("fold", "id", "label", "next_id", "pixels")
 
@@ -146,7 +147,7 @@ class _Letter:
         identity, letter, next_id, _, _, fold, pixels = line.split(b"\t", 6)
         self.id, self.next_id, self.fold = int(identity), int(next_id), int(fold)
         self.label = ord(letter) - ord("a")
-        # Pixels are single characters, so that dropping the tabs leaves one byte for each.
+        # Every pixel is one character, so there is one byte per pixel after the tabs are removed.
         self.pixels = np.frombuffer(pixels.replace(b"\t", b""), dtype=np.uint8) - ord("0")
         if not (0 <= self.label < 26 and 0 <= self.fold < 10 and len(self.pixels) == N_PIXELS):
             raise ValueError
@@ -171,7 +172,7 @@ def _letter_rows(source: Path) -> Iterator[_Letter]:
 
 
 def _words(source: Path, rows: list[_Letter]) -> list[list[int]]:
-    """Row numbers of the letters of each word, along next_id."""
+    """Return the row numbers of the letters of each word, linked by next_id."""
     row_of = {letter.id: row for row, letter in enumerate(rows)}
     continued = {letter.next_id for letter in rows}
     words = []
@@ -184,7 +185,7 @@ def _words(source: Path, rows: list[_Letter]) -> list[list[int]]:
                 raise InputError(f"{source}, line {word[-1] + 1}: next_id {following} is not in the file")
             word.append(row_of[following])
         words.append(word)
-    # A cycle has no first letter, and a letter that follows two others is counted twice.
+    # The sum is too small if letters form a cycle (it has no first letter), too large if a letter follows two others.
     if len(row_of) != len(rows) or sum(len(word) for word in words) != len(rows):
         raise InputError(f"{source}: id and next_id do not form words, each letter in exactly one of them")
     return words

@@ -1,4 +1,4 @@
-"""Made-up images of real poses: scores of the joints on a grid, as a detector of joints could give them."""
+"""synthetic_poses: artificial score maps for real poses, similar to the output of a detector of joints."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ from bcfw.errors import InputError
 from bcfw.inputs.numbers import real
 from bcfw.options import Count
 
-#: Joints whose distance, squared, is the scale of the loss: left shoulder and right hip.
+#: The joints whose squared distance is the scale of the loss: left shoulder and right hip.
 TRUNK = (9, 2)
 
-#: The edge without a point halfway, from neck to head.
+#: The edge that gets no midpoint, from neck to head.
 NECK_TO_HEAD = 0
 
-#: Joints with left and right exchanged; neck and head stay.
+#: For each joint, the joint on the other side of the body; neck and head are their own counterparts.
 MIRRORED = (5, 4, 3, 2, 1, 0, 11, 10, 9, 8, 7, 6, 12, 13)
 
-#: Peaks of a score map: heights are uniform in these ranges, widths (standard deviations) are in cells.
+#: Peaks of a score map: ranges of their uniformly distributed heights, and their standard deviation in cells.
 TRUE_HEIGHT, MIRRORED_HEIGHT, OTHER_HEIGHT = (0.6, 1.4), (0.0, 1.1), (0.3, 1.2)
 WIDTH = 1.5
 
-#: Peaks at random places of each map, how far off a true peak is (standard deviation, in cells), and the noise.
+#: Number of peaks at random places of each map; standard deviation of a true peak's location error, in cells; standard
+#: deviation of the noise.
 N_OTHERS, SHIFT, NOISE = 4, 0.5, 0.15
 
 
 def synthetic_poses(joints: Any, cells: int = 40, midpoints: bool = False, seed: int = 0) -> Bunch:
-    """Problems for :class:`bcfw.models.PictorialTree` out of real joints and made-up score maps.
+    """Return data for :class:`bcfw.models.PictorialTree` from real joints and artificial score maps.
 
-    Each person is cut out with some room around and put on a grid of ``cells`` x ``cells``. The score map of a joint is
-    a sum of round peaks and noise: one peak near its true place, one near its counterpart on the other side of the body
-    (detectors mistake left and right), and some at random places. A true peak is not always the highest one.
+    Each person is cut out with a margin and put on a grid of ``cells`` x ``cells``. The score map of a joint is a sum
+    of round peaks and noise: one peak is near the joint, one is near the joint on the other side of the body (detectors
+    confuse left and right), and some are at random places. The peak near the joint is not always the highest peak.
 
     Parameters
     ----------
     joints : (n, 14, 2) array
-        Locations (x, y) in any unit, in the order of :func:`fetch_lsp`.
+        Locations (x, y) in any unit; the joints are in the order of :func:`fetch_lsp`.
     cells : int
-        Rows and columns of the grids.
+        Number of rows and columns of the grids.
     midpoints : bool
-        Add the points halfway between neighbouring joints, but for the one between neck and head: 26 parts, as in the
-        2016 paper.
+        Add the midpoints between neighbouring joints as parts, except between neck and head: 26 parts, as in gaps-2016.
     seed : int
-        Of all that is made up.
+        Seed of all random numbers.
 
     Returns
     -------
     sklearn.utils.Bunch
         X : list of n pairs (scores, scale)
-            (V, cells, cells) score maps; the squared distance from left shoulder to right hip, in cells.
+            The (V, cells, cells) score maps, and the squared distance from left shoulder to right hip in cells.
         y : (n, V, 2) int array
             Rows and columns of the parts.
         edges : (V - 1, 2) int array
@@ -81,7 +81,7 @@ def synthetic_poses(joints: Any, cells: int = 40, midpoints: bool = False, seed:
 
 
 def placed(places: np.ndarray, cells: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, 14, 2) rows and columns, with fractions, of people that fill about two thirds of a grid."""
+    """Return (n, 14, 2) rows and columns, with fractions; each person fills about two thirds of a grid."""
     low, high = places.min(axis=1), places.max(axis=1)
     side = np.maximum((high - low).max(axis=1) * rng.uniform(1.3, 1.7, size=len(places)), np.finfo(float).tiny)
     room = side[:, None] - (high - low)
@@ -92,7 +92,7 @@ def placed(places: np.ndarray, cells: int, rng: np.random.Generator) -> np.ndarr
 def with_midpoints(
     places: np.ndarray, edges: np.ndarray, mirrored: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same with a point halfway along every edge but one, which cuts the edge in two."""
+    """Return places, edges and mirrored parts with midpoints: every edge but neck to head is split into two edges."""
     cut = np.delete(edges, NECK_TO_HEAD, axis=0)
     number = {frozenset(edge): len(mirrored) + k for k, edge in enumerate(cut.tolist())}
     halfway = (places[:, cut[:, 0]] + places[:, cut[:, 1]]) / 2.0
@@ -110,7 +110,7 @@ def with_midpoints(
 
 
 def score_maps(places: np.ndarray, mirrored: np.ndarray, cells: int, rng: np.random.Generator) -> np.ndarray:
-    """(V, cells, cells) maps of one person: peaks, and noise that neighbouring cells share."""
+    """Return the (V, cells, cells) score maps of one person: peaks, and noise that is correlated between neighbours."""
     from scipy.ndimage import gaussian_filter
 
     V = len(places)
@@ -119,7 +119,7 @@ def score_maps(places: np.ndarray, mirrored: np.ndarray, cells: int, rng: np.ran
     centres[:, :2] += SHIFT * rng.standard_normal((V, 2, 2))
     ranges = np.array([TRUE_HEIGHT, MIRRORED_HEIGHT, *[OTHER_HEIGHT] * N_OTHERS])
     heights = rng.uniform(ranges[:, 0], ranges[:, 1], size=(V, len(ranges)))
-    heights[mirrored == np.arange(V), 1] = 0.0  # neck and head have no other side
+    heights[mirrored == np.arange(V), 1] = 0.0  # neck and head have no counterpart
     middle = np.arange(cells) + 0.5
     falls = np.exp(-0.5 * ((middle - centres[..., None]) / WIDTH) ** 2)
     maps = np.einsum("vb,vbr,vbc->vrc", heights, falls[:, :, 0], falls[:, :, 1])

@@ -1,7 +1,7 @@
-"""Images cut into superpixels, with the words, colours, places and common boundaries of the pieces.
+"""Superpixels of images by the SLIC algorithm, and their features: words, colours, places and common boundaries.
 
-Superpixels are those of SLIC: k-means in colour and position, each centre looking at its neighbourhood only (R. Achanta
-and others, SLIC superpixels compared to state-of-the-art superpixel methods, PAMI 2012).
+SLIC is k-means in colour and position, where each centre only competes for pixels in its neighbourhood (R. Achanta and
+others, SLIC superpixels compared to state-of-the-art superpixel methods, PAMI 2012).
 """
 
 from __future__ import annotations
@@ -11,25 +11,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import ndimage
 
-#: Superpixels aimed at, weight of positions against colours, rounds of k-means.
+#: Approximate number of superpixels, weight of positions relative to colours, number of k-means iterations.
 N_SUPERPIXELS, COMPACTNESS, ROUNDS = 180, 20.0, 10
 
-#: Side of the patches that texture words are made of.
+#: Rows and columns of the patches from which texture words are made.
 PATCH = 5
 
-#: Rows: R, G, B in linear light to CIE XYZ relative to the white of daylight (D65).
+#: Matrix from linear R, G, B to CIE X, Y, Z, one row for each of X, Y, Z; and X, Y, Z of daylight white (D65).
 TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 WHITE = TO_XYZ.sum(axis=1)
 
 
 class Pieces(NamedTuple):
-    """Superpixels of one image.
+    """Features of the superpixels of one image.
 
     Attributes
     ----------
-    geom : (V, 9) centre (x, y) as shares of width and height, mean and standard deviation of L*, a*, b* over 100, area
+    geom : (V, 9) centre (x, y) as shares of width and height; mean and standard deviation of L*, a*, b* divided by 100;
+        area as a share of the image
     edges : (E, 2) pairs of superpixels with a common boundary
-    edge_feat : (E, 3) length of the boundary in pixels, distance of the mean colours, mean difference across
+    edge_feat : (E, 3) length of the boundary in pixels, distance of the mean colours, mean colour difference across the
+        boundary
     """
 
     geom: np.ndarray
@@ -38,7 +40,7 @@ class Pieces(NamedTuple):
 
 
 def to_lab(rgb: np.ndarray) -> np.ndarray:
-    """(H, W, 3) CIE L*a*b* of an sRGB image with values 0 .. 255."""
+    """Return the (H, W, 3) CIE L*a*b* colours of an sRGB image with values 0 .. 255."""
     share = rgb / 255.0
     linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
     xyz = linear @ TO_XYZ.T / WHITE
@@ -48,7 +50,7 @@ def to_lab(rgb: np.ndarray) -> np.ndarray:
 
 
 def to_rgb(lab: np.ndarray) -> np.ndarray:
-    """(..., 3) sRGB with values 0 .. 255 of CIE L*a*b* colours: the inverse of :func:`to_lab`."""
+    """Return (..., 3) sRGB values 0 .. 255 of CIE L*a*b* colours, the inverse of :func:`to_lab`."""
     y = (lab[..., 0] + 16) / 116
     root = np.stack([y + lab[..., 1] / 500, y, y - lab[..., 2] / 200], axis=-1)
     xyz = WHITE * np.where(root > 6 / 29, root**3, 3 * (6 / 29) ** 2 * (root - 4 / 29))
@@ -57,7 +59,7 @@ def to_rgb(lab: np.ndarray) -> np.ndarray:
 
 
 def slic(lab: np.ndarray) -> np.ndarray:
-    """(H, W) superpixel of each pixel, numbered from 0; parts cut off from a superpixel go to others."""
+    """Return the (H, W) superpixel of each pixel, numbered from 0; pieces cut off from a superpixel go to others."""
     height, width = lab.shape[:2]
     step = np.sqrt(height * width / N_SUPERPIXELS)
     rows, columns = (np.arange(step / 2, size, step) for size in (height, width))
@@ -73,7 +75,7 @@ def slic(lab: np.ndarray) -> np.ndarray:
 
 
 def assign(points: np.ndarray, centres: np.ndarray, scale: float, reach: int) -> np.ndarray:
-    """(H, W) nearest centre of each pixel among those at most ``reach`` rows and columns away."""
+    """Return the (H, W) nearest centre of each pixel among the centres at most ``reach`` rows and columns away."""
     best, nearest = np.full(points.shape[:2], np.inf), np.zeros(points.shape[:2], dtype=np.int64)
     for k, centre in enumerate(centres):
         row, column = (centre[3:] / scale).astype(int)
@@ -86,7 +88,10 @@ def assign(points: np.ndarray, centres: np.ndarray, scale: float, reach: int) ->
 
 
 def connected(labels: np.ndarray) -> np.ndarray:
-    """Keep the largest part of each superpixel, give all other pixels to the nearest one; number them from 0."""
+    """Return the superpixels without the pieces that are cut off from them, numbered from 0.
+
+    Each superpixel keeps its largest connected part; all other pixels go to the superpixel of the nearest kept pixel.
+    """
     keep = np.zeros(labels.shape, dtype=bool)
     for k, box in enumerate(ndimage.find_objects(labels + 1)):
         if box is not None:
@@ -97,7 +102,7 @@ def connected(labels: np.ndarray) -> np.ndarray:
 
 
 def describe(superpixel: np.ndarray, lab: np.ndarray) -> Pieces:
-    """Places, colours and common boundaries of the superpixels."""
+    """Return the places, colours and common boundaries of the superpixels."""
     height, width = superpixel.shape
     flat, n = superpixel.ravel(), int(superpixel.max()) + 1
     count = np.bincount(flat, minlength=n)
@@ -117,7 +122,10 @@ def describe(superpixel: np.ndarray, lab: np.ndarray) -> Pieces:
 
 
 def boundaries(superpixel: np.ndarray, lab: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs of superpixels that touch (E, 2), how many pairs of pixels do, and their mean difference of colour."""
+    """Return the (E, 2) pairs of adjacent superpixels, with boundary lengths and mean colour differences.
+
+    The length of a boundary is its number of adjacent pixel pairs; the colour difference is their mean.
+    """
     pairs, steps = [], []
     for here, there in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
         across = superpixel[here] != superpixel[there]
@@ -129,14 +137,14 @@ def boundaries(superpixel: np.ndarray, lab: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def patches(lab: np.ndarray) -> np.ndarray:
-    """(H W, 25) lightness around each pixel, relative to its mean there."""
+    """Return the (H W, 25) lightness in the patch around each pixel, minus the mean of the patch."""
     padded = np.pad(lab[..., 0], PATCH // 2, mode="reflect")
     around = np.lib.stride_tricks.sliding_window_view(padded, (PATCH, PATCH)).reshape(-1, PATCH * PATCH)
     return around - around.mean(axis=1, keepdims=True)
 
 
 def word_counts(superpixel: np.ndarray, words: np.ndarray, n_words: int, total: int) -> np.ndarray:
-    """(V, n_words) how often each word occurs among the pixels, as whole numbers that add up to about ``total``."""
+    """Return (V, n_words) counts of each word among a superpixel's pixels, scaled to add up to about ``total``."""
     n = int(superpixel.max()) + 1
     counts = np.bincount(superpixel.ravel() * n_words + words, minlength=n * n_words).reshape(n, n_words)
     return np.rint(total * counts / counts.sum(axis=1, keepdims=True)).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""USPS: handwritten digits from postal envelopes, for multiclass models."""
+"""fetch_usps and convert_usps: handwritten USPS digits from postal envelopes, for multiclass models."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ SOURCE = Source(
     originals={"train": "usps.bz2", "test": "usps.t.bz2"},
 )
 
-#: Pixels of an image.
+#: Number of pixels of an image.
 N_PIXELS = 16 * 16
 
-#: The file holds grey values as whole numbers, ``(value + 1) * SCALE``: the original ones have three decimals.
+#: The file holds grey values as whole numbers ``(value + 1) * SCALE``; the original values have three decimals.
 SCALE = 1000
 
 DESCR = """\
@@ -45,7 +45,7 @@ text recognition research, IEEE Transactions on Pattern Analysis and Machine Int
 
 @SOURCE.fitting()
 def fetch_usps(*, constant: bool = True) -> DataSet:
-    """The USPS zip-code digits, from ``BCFW_DATA`` or the user's cache.
+    """Return the USPS zip-code digits, from ``BCFW_DATA`` or the user's cache.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def fetch_usps(*, constant: bool = True) -> DataSet:
         target_names : list of str
             "0" to "9".
         DESCR : str
-            What the data are.
+            Description of the data, with source and reference.
 
     Raises
     ------
@@ -88,10 +88,10 @@ def fetch_usps(*, constant: bool = True) -> DataSet:
 
 
 def convert_usps(train: PathLike, test: PathLike, out: PathLike | None = None) -> list[Path]:
-    """Convert ``usps.bz2`` and ``usps.t.bz2``, or the same compressed by gzip or not at all.
+    """Convert ``usps.bz2`` and ``usps.t.bz2``, which may also be compressed by gzip or uncompressed.
 
-    Lines are in LIBSVM's format, grey values in [-1, 1] and labels 1 to 10 for the digits 0 to 9. Files with labels
-    0 to 9 are taken as they are.
+    Lines are in LIBSVM's format, with grey values in [-1, 1] and labels 1 to 10 for the digits 0 to 9. If the labels
+    are 0 to 9, they are the digits.
 
     Parameters
     ----------

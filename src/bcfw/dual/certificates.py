@@ -18,8 +18,8 @@ from bcfw.errors import OracleError
 #: Relative tolerance when a model's upper bound is checked against a value already found.
 CONTRADICTION = 1e-6
 
-#: A negative gap smaller than this, relative to ``1 + |P| + |D|``, is rounding: P and D are sums over numbers of the
-#: size of the losses, and may be far smaller than these.
+#: A negative gap smaller than this, relative to ``1 + |P| + |D|``, is rounding: P and D are sums of numbers as large as
+#: the losses, and may themselves be far smaller.
 ROUNDING = 1e-12
 
 #: Relative tolerance: an upper bound of the primal value that exceeds the value found by less is as good as that.
@@ -75,7 +75,8 @@ class Certificate(NamedTuple):
     @property
     def primal_bound(self) -> float:
         """What is proved about the primal value, or else its estimate."""
-        return self.primal if np.isinf(self.gap_bound) else self.dual + self.gap_bound
+        is_exact = self.gap_bound == self.gap  # then the sum would only add rounding
+        return self.primal if is_exact or np.isinf(self.gap_bound) else self.dual + self.gap_bound
 
     def proven(self, target: float) -> tuple[Certificate, bool]:
         """The certificate to report, and whether its gap is proved.

@@ -1,4 +1,8 @@
-"""scikit-learn estimators: structural SVMs that fit, predict, score, clone, pickle and search like any other."""
+"""scikit-learn estimators: structural SVMs to fit, predict with, score, clone, pickle, save and search.
+
+There is one estimator per structure; several have a variant ``...CV`` that chooses lam by cross-validation. The models
+and solvers that the estimators use are in :mod:`bcfw.models` and :mod:`bcfw.solvers`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from bcfw.estimators.tree import TreeSVM
 from bcfw.loading import reads
 from bcfw.model_file import ModelFile
 
-#: Every estimator by the name that model files have; common tests run over it.
+#: All estimators, by the class name that is written to model files. The common tests of estimators run over this table.
 ESTIMATORS = {
     kind.__name__: kind
     for kind in (

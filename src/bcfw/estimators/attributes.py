@@ -1,4 +1,4 @@
-"""Attributes of positions, by name, as sparse features: a transformer, and what estimators do with it."""
+"""AttributeVectorizer: transforms named attributes of sequence positions into sparse features."""
 
 from __future__ import annotations
 
@@ -32,22 +32,24 @@ from bcfw.tagging.vocabulary import (
 
 
 class AttributeVectorizer(TransformerMixin, BaseEstimator):
-    """Sequences whose positions have attributes by name, as :class:`bcfw.Sequences` of sparse rows.
+    """Transformer of sequences with named attributes into :class:`bcfw.Sequences` of sparse rows.
 
-    A position is a list of names, or a dict as CRFsuite's users write them: ``{"word": "the"}`` is the attribute
+    A position is a list of names, or a dict as in CRFsuite: ``{"word": "the"}`` is the attribute
     "word:the", ``{"length": 3}`` is "length" with the value 3, ``{"title": True}`` is "title", ``{"suffix": ["e",
     "he"]}`` is "suffix:e" and "suffix:he", and ``{"next": {"word": "cat"}}`` is "next:word:cat". In lists, a pair
-    (name, number) gives the value. Values of an attribute that a position has twice are added up. A tuple of texts is a
-    list of names, too: ``("The", "DT")`` has the attributes "The" and "DT", whatever position it is. What else a token
-    tells, such as its neighbours, is for you to add, or for a set of :mod:`bcfw.formats`.
+    (name, number) gives an attribute its value. If a position has an attribute twice, the two values are added. A tuple
+    of strings is read as a list of names, too: ``("The", "DT")`` has the attributes "The" and "DT", and the index in
+    the tuple does not matter. The vectorizer adds no attributes by itself: write attributes of neighbouring tokens and
+    the like yourself, or use an attribute set of :mod:`bcfw.formats`.
 
     Parameters
     ----------
     min_count : int
-        Attributes that occur less often in the training data are left out.
+        Attributes that occur less than ``min_count`` times in the training data are left out.
     n_hashed : int or None
-        With a number, attributes share so many columns by a hash of their names, and no names are kept; all of them
-        count then, also those that training has not seen. Not with ``min_count``.
+        Number of columns that all attributes share by a hash of their names; None gives each attribute a column. With a
+        hash, no names are kept, and attributes that training has not seen count, too. Cannot be combined with
+        ``min_count``.
 
     Attributes
     ----------
@@ -70,12 +72,12 @@ class AttributeVectorizer(TransformerMixin, BaseEstimator):
         self.n_hashed = n_hashed
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn which attributes there are."""
+        """Learn the attributes that occur in X."""
         self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Sequences:
-        """Learn which attributes there are; returns the sequences as sparse rows."""
+        """Learn the attributes that occur in X and return the sequences as sparse rows."""
         Count(1).check("AttributeVectorizer", "min_count", self.min_count)
         if self.n_hashed is not None:
             Count(1, most=MOST_HASHED).check("AttributeVectorizer", "n_hashed", self.n_hashed)
@@ -89,21 +91,21 @@ class AttributeVectorizer(TransformerMixin, BaseEstimator):
         return stacked_rows(found, len(vocabulary))
 
     def encode(self, X: Any) -> Encoded:
-        """The attributes as plain arrays: all that :class:`bcfw.tagging.decoder.ChainDecoder` needs."""
+        """Return the attributes as plain arrays, the input of :class:`bcfw.tagging.decoder.ChainDecoder`."""
         check_is_fitted(self)
         found = encode_attributes(batches(attribute_sequences(X), "AttributeVectorizer"), self.vocabulary_.columns)
         warn_of_unknown(found, "AttributeVectorizer")
         return found
 
     def transform(self, X: Any) -> Sequences:
-        """The sequences as sparse rows; attributes that training has not seen are left out.
+        """Return the sequences as sparse rows; attributes that training has not seen are left out.
 
-        A :class:`bcfw.errors.InputWarning` names a sequence whose attributes are all left out.
+        If all attributes of a sequence are left out, a :class:`bcfw.errors.InputWarning` names the sequence.
         """
         return stacked_rows(self.encode(X), len(self.vocabulary_))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns."""
+        """Return the names of the columns."""
         check_is_fitted(self)
         return np.array(self.vocabulary_.names, dtype=object)
 
@@ -115,14 +117,14 @@ class AttributeVectorizer(TransformerMixin, BaseEstimator):
 
 
 class Labels(list[Any]):
-    """The labels of one sequence: a list that also has ``tolist``, as the arrays have that answer matrices."""
+    """The predicted labels of one sequence: a list with a method ``tolist``, which predicted arrays have, too."""
 
     def tolist(self) -> list[Any]:
         return list(self)
 
 
 def attribute_sequences(X: Any) -> list[Any]:
-    """X as a list with at least one sequence."""
+    """Return X as a list; raise if it has no sequence."""
     sequences = read_list(X, "X", "AttributeVectorizer")
     if not sequences:
         raise InputError("AttributeVectorizer: X is empty; give at least one sequence")
@@ -130,9 +132,9 @@ def attribute_sequences(X: Any) -> list[Any]:
 
 
 def has_attributes(X: Any) -> bool | None:
-    """Whether the positions of X are given by attributes: the first one that has any, or numbers, tells.
+    """Return whether the positions of X have named attributes (True) or numbers (False).
 
-    None where there is none: positions that are empty or texts, or an X that is no list.
+    The first position that is neither empty nor a string decides. None if X has no position of this kind or is no list.
     """
     if isinstance(X, Sequences):
         return False

@@ -1,4 +1,4 @@
-"""What all estimators share: options, the call of ``train``, fitted attributes, warm starts and pickles."""
+"""Base classes of all estimators: options, the call of ``train``, fitted attributes, warm starts, files and pickles."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bcfw.training import train
 
 
 class Task(NamedTuple):
-    """What an estimator hands to ``train``: the core's model, data in its form, sample weights or None."""
+    """The arguments of ``train``: a model, data in the form that this model takes, and sample weights or None."""
 
     model: Any
     X: Any
@@ -40,14 +40,18 @@ class Task(NamedTuple):
 class BaseSVM(BaseEstimator):
     """Base of all estimators; the options are documented in :class:`bcfw.StructuralSVM`.
 
-    A subclass writes its constructor, whose signature scikit-learn reads and which only keeps its arguments
-    (:meth:`_keep`), ``_read`` (data to a :class:`Task`), ``_set_weights`` (the result's w to fitted attributes),
-    ``_warm_key`` and the methods that predict. What else a fit sets is saved in model files where ``_fitted`` names it,
-    and ``_check_restored`` looks whether it fits the model; a class may also extend ``_saved_state`` and
-    ``_restore_state``.
+    A subclass writes the methods that predict and these:
+
+    - the constructor, which only keeps its arguments (:meth:`_keep`) and whose signature scikit-learn reads;
+    - ``_read``, which converts the data to a :class:`Task`;
+    - ``_set_weights``, which sets fitted attributes from the w of the result;
+    - ``_warm_key``.
+
+    ``_fitted`` lists the attributes besides the weights that a fit sets; model files save them, and ``_check_restored``
+    checks them against the model. A subclass may also extend ``_saved_state`` and ``_restore_state``.
     """
 
-    #: Attributes that a fit sets, and ``_set_weights`` does not; each class names its own.
+    #: Attributes that a fit sets outside ``_set_weights``. Each class lists the attributes that it adds.
     _fitted: ClassVar[tuple[str, ...]] = ()
 
     lam: float
@@ -64,7 +68,7 @@ class BaseSVM(BaseEstimator):
     result_: Result
 
     def _keep(self, given: dict[str, Any]) -> None:
-        """Keep the arguments of a constructor, ``locals()`` there, as attributes: scikit-learn reads both."""
+        """Set the arguments of a constructor, its ``locals()``, as attributes; scikit-learn requires this."""
         for name, value in given.items():
             if name not in ("self", "__class__"):
                 setattr(self, name, value)
@@ -91,13 +95,13 @@ class BaseSVM(BaseEstimator):
             self._key = key
             self._set_result(result)
             self._complete(task)
-        except BaseException:  # an earlier fit stays as it was
+        except BaseException:  # keep the earlier fit unchanged
             self.__dict__ = before
             raise
         return self
 
     def _set_result(self, result: Result) -> None:
-        """Set what follows from the result of a run alone."""
+        """Set the fitted attributes that depend only on the result of the run."""
         self.result_ = result
         self.duality_gap_ = result.gap
         self.n_iter_ = max(1, math.ceil(result.n_passes))
@@ -105,23 +109,24 @@ class BaseSVM(BaseEstimator):
         self._set_weights(result)
 
     def save(self, path: PathLike) -> None:
-        """Write a model file, which :func:`bcfw.load` reads: the fitted estimator with its options and ``result_``.
+        """Write a model file with the fitted estimator, its options and ``result_``; :func:`bcfw.load` reads the file.
 
-        The dual state is left out, so that a ``warm_start`` begins afresh, and so are options that are no data and that
-        only another fit would read: callbacks, a RandomState, a splitter, a solver of your own. Where predictions
-        depend on something that is no data, such as a function as kernel, it is an error.
+        The file does not contain the dual state, so a ``warm_start`` of the loaded estimator starts from the beginning.
+        It leaves out options that cannot be saved as data and that only another fit would read: callbacks, a
+        RandomState, a splitter, a solver of your own. If predictions depend on something that cannot be saved as data,
+        for example a function as kernel, ``save`` raises.
 
         Parameters
         ----------
         path : path
-            The file to write; an older one is replaced when the new one is complete.
+            The file to write. An existing file is replaced only when the new file is complete.
         """
         check_is_fitted(self)
         header, arrays = self._saved_state()
         model_file.write(path, "estimator", header, arrays)
 
     def _saved_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Header and arrays of a model file; a subclass may add its own."""
+        """Return the header and the arrays of a model file; subclasses may add entries."""
         header, arrays = self.result_._saved_state()
         options, left_out = option_headers(self, arrays)
         kept = {name: vars(self)[name] for name in self._all_fitted() if name in vars(self)}
@@ -129,9 +134,10 @@ class BaseSVM(BaseEstimator):
         return {"estimator": type(self).__name__, "options": options, "left_out": left_out, **fitted, **header}, arrays
 
     def _restore_state(self, header: dict[str, Any], arrays: SavedArrays, model: Any = None) -> None:
-        """The opposite of :meth:`_saved_state`, for an estimator with the saved options; a subclass may read its own.
+        """Set the fitted attributes from the header and arrays of a model file; the options are set already.
 
-        ``model`` takes the place of a user's own.
+        This is the inverse of :meth:`_saved_state`; subclasses may read the entries that they have added. ``model`` is
+        given by the user if the estimator was trained with a user's own model, whose code no file contains.
         """
         for name in self._all_fitted():
             if name.strip("_") in header:
@@ -146,40 +152,40 @@ class BaseSVM(BaseEstimator):
         return [name for kind in cls.__mro__ for name in vars(kind).get("_fitted", ())]
 
     def _check_restored(self, result: Result, saved: SavedArrays) -> None:
-        """Raise unless the saved attributes fit the model."""
+        """Raise unless the saved attributes agree with the model."""
 
     def _read_options(self) -> None:
-        """Check the options that the core does not see; comes before the data are read."""
+        """Check the options that are not arguments of ``train``, before the data are read."""
         Flag(False).check(type(self).__name__, "warm_start", self.warm_start)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
-        """Check and convert the training data."""
+        """Check the training data and convert them to a :class:`Task`."""
         raise NotImplementedError
 
     def _set_weights(self, result: Result) -> None:
-        """Set ``coef_`` and its like."""
+        """Set ``coef_`` and the other attributes that hold weights."""
         raise NotImplementedError
 
     def _complete(self, task: Task) -> None:
-        """Set what else a fit finds, once the weights are known."""
+        """Set the fitted attributes that are computed after the weights."""
 
     def _warm_key(self, task: Task) -> Any:
-        """What must be equal for one fit's dual state to be feasible in the next."""
+        """Return a value that must be equal in two fits for the first fit's dual state to be feasible in the second."""
         raise NotImplementedError
 
     def _regularisation(self, total: float) -> float:
-        """The lam to train with: ``lam``, or ``1 / (C S)`` when C is given; S is the sum of the sample weights."""
+        """Return the lam to train with: ``lam``, or ``1 / (C S)`` if C is given; S is ``total``, the sum of weights."""
         if self.C is None:
             return self.lam
         return 1.0 / (float(Positive(None, or_none=True).check("", "C", self.C)) * total)
 
     @property
     def _solver(self) -> Solver | str:
-        """The solver to train with."""
+        """The value of ``solver`` for the call of ``train``."""
         return self.solver
 
     def _train(self, task: Task, warm_start: Result | None, lam: float | None = None) -> Result:
-        """Train with the options at hand, and with ``lam`` where it is given."""
+        """Train with the estimator's options; ``lam`` replaces the estimator's lam if it is given."""
         weight = task.sample_weight
         if lam is None:
             lam = self._regularisation(float(len(task.y) if weight is None else weight.sum()))
@@ -201,12 +207,12 @@ class BaseSVM(BaseEstimator):
         )
 
     def _previous(self, key: Any) -> Result | None:
-        """The last fit's result if warm starts are on and its state fits the new data."""
+        """Return the last fit's result if its warm-start key equals ``key`` and is not None; otherwise None."""
         fitted = vars(self)
         return fitted["result_"] if key is not None and fitted.get("_key") == key else None
 
     def __sklearn_tags__(self) -> Any:
-        """Inputs are anything a model takes, which the model itself checks."""
+        """Return scikit-learn's tags: inputs may be anything that the model takes, and the model checks them."""
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.sparse = True
@@ -215,7 +221,7 @@ class BaseSVM(BaseEstimator):
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickles leave out the dual state (n K numbers and more) unless ``warm_start`` will need it."""
+        """Return the state to pickle, without the dual state (n K numbers and more) unless ``warm_start`` is on."""
         state = dict(super().__getstate__())
         if "result_" in state and not self.warm_start:
             state |= {"result_": without_snapshot(state["result_"]), "_key": None}
@@ -223,7 +229,7 @@ class BaseSVM(BaseEstimator):
 
 
 class LinearSVM(BaseSVM):
-    """Base of the estimators that score every label by ``x'U``, perhaps with an intercept."""
+    """Base of the estimators that score all labels of an input x by ``x'U``, with or without an intercept."""
 
     fit_intercept: bool
     intercept_scaling: float
@@ -232,7 +238,7 @@ class LinearSVM(BaseSVM):
     _fitted: ClassVar[tuple[str, ...]] = ("n_features_in_", "feature_names_in_", "_constant")
 
     def _read_options(self) -> None:
-        """Also fix the constant feature's value for this fit and its predictions."""
+        """Check the options and fix the constant feature's value for this fit and its predictions."""
         super()._read_options()
         Flag(False).check(self._name, "fit_intercept", self.fit_intercept)
         scaling = float(Positive(1.0).check(self._name, "intercept_scaling", self.intercept_scaling))
@@ -250,11 +256,11 @@ class LinearSVM(BaseSVM):
             raise saved.damaged("the header", f"has feature names of shape {np.shape(names)} instead of ({expected},)")
 
     def _with_constant(self, X: Any) -> Any:
-        """The features that the core's model sees."""
+        """Return the features that the model sees: X, and the constant feature if there is an intercept."""
         return X if self._constant is None else with_constant(X, self._constant)
 
     def _set_unary(self, U: np.ndarray) -> None:
-        """``coef_`` (K, F), a view, and ``intercept_`` (K,) out of the weights U (F or F + 1, K)."""
+        """Set ``coef_`` (K, F), a view, and ``intercept_`` (K,) from the weights U (F or F + 1, K)."""
         F = self.n_features_in_
         self.coef_ = U[:F].T
         self.intercept_ = np.zeros(U.shape[1]) if self._constant is None else self._constant * U[F]
@@ -283,7 +289,11 @@ class LabelSVM(LinearSVM):
         UNSEEN.check(self._name, "unseen", self.unseen)
 
     def _class_weights(self, codes: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-        """(K,) factors of ``class_weight``, for labels ``codes`` with the given weights (1 for None)."""
+        """Return the (K,) factors of the classes that the option ``class_weight`` stands for.
+
+        ``codes`` are the training labels, and ``weight`` their sample weights; None stands for 1. Raise unless two
+        classes have weight.
+        """
         totals = np.bincount(codes, weights=weight, minlength=len(self.classes_))
         factors = class_weights(self.class_weight, self.classes_, totals, self._name)
         require_two_classes(factors * totals, self.classes_, self._name)
@@ -291,13 +301,13 @@ class LabelSVM(LinearSVM):
 
 
 def check_classes(classes: Any, count: int, saved: SavedArrays) -> None:
-    """Raise unless saved classes are so many different labels."""
+    """Raise unless the saved classes are an array of ``count`` different labels."""
     if not isinstance(classes, np.ndarray) or classes.shape != (count,) or len(set(classes.tolist())) != count:
         raise saved.damaged("the header", f"has classes that are not {count} different labels")
 
 
 def seed_of(random_state: Any) -> int:
-    """A whole number as it is; otherwise one drawn from scikit-learn's random state."""
+    """Return the seed of a run: ``random_state`` if it is a whole number, otherwise a number drawn from it."""
     if isinstance(random_state, Integral):
         return int(Count(0, least=0).check("", "random_state", random_state))
     try:
@@ -314,5 +324,5 @@ def without_snapshot(result: Result) -> Result:
 
 
 def weighted_mean(values: Any, sample_weight: Any, n: int) -> float:
-    """Mean of n values with the weights of their examples."""
+    """Return the mean of n values, each weighted by its example's sample weight."""
     return float(np.average(values, weights=read_sample_weight(sample_weight, n)))

@@ -1,4 +1,4 @@
-"""Sequence labelling as a scikit-learn estimator."""
+"""ChainSVM: sequence labelling as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -44,50 +44,53 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
     first[y_0] + last[y_{T-1}]``; prediction maximises it (Viterbi's algorithm). The loss of a sequence is the mean
     over its positions of ``cost[true, predicted]``.
 
-    X is a list of (T_i, F) arrays or sparse matrices; y a list with T_i labels, of any hashable type, for each. Either
-    may be :class:`bcfw.Sequences`, which are read faster. Positions may also have attributes by name: dicts, or lists
-    of names, as :class:`bcfw.AttributeVectorizer` describes them; a tuple is such a list, not the columns of a token.
-    Attributes that training has not seen count for nothing.
+    X is a list of (T_i, F) arrays or sparse matrices; y is a list with T_i labels, of any hashable type, for each of
+    them. Either may be :class:`bcfw.Sequences`, which are read faster. Positions may also have named attributes: dicts
+    or lists of names, as described in :class:`bcfw.AttributeVectorizer`. A tuple is a list of names, not the columns of
+    a token. Attributes that training has not seen do not change the scores.
 
     Parameters
     ----------
     lam, C, solver, tol, max_passes, max_seconds, random_state, n_jobs, verbose, warm_start, callbacks
-        See :class:`bcfw.StructuralSVM`. A warm start needs the same labels; the features may have other
-        values than before.
+        See :class:`bcfw.StructuralSVM`. A warm start requires the labels of the earlier fit; the values of the features
+        may have changed.
     cost : (K, K) array or None
         ``cost[true, predicted] >= 0`` of one position, in the order of ``classes_``, zero diagonal; None is the
         Hamming loss.
     class_weight : dict, "balanced" or None
         Factors of the cost by true label: row a of ``cost`` is multiplied by the weight of ``classes_[a]`` (1 for
-        labels not named). "balanced" is inversely proportional to the number of positions with the label, weighted
-        by the sample weights, so that every label's positions have the same total cost.
+        labels that the dict does not name). "balanced" weights are inversely proportional to the number of positions
+        with the label, counted with the sample weights, so that the positions of each label have equal total cost.
     end_bias : bool
         Learn ``first_`` and ``last_``.
     normalize : bool
         Divide the summed cost of a sequence by its length; otherwise long sequences weigh more.
     fit_intercept : bool
-        Append a constant feature to every position, whose weights are the intercept. Off by default, because the
-        transitions already say how frequent labels are.
+        Append a constant feature to every position; its weights are the intercept. The default is False because the
+        transitions already express how frequent labels are.
     intercept_scaling : float
-        The constant feature's value. The intercept is regularised like every weight; the larger this value, the
-        less, but the more passes training needs.
+        The constant feature's value. The intercept is regularised like all weights: a larger value weakens its
+        regularisation, but training needs more passes.
     kernel : None, "linear", "rbf", "poly", "precomputed" or function
-        What compares two positions in the place of their features, with ``gamma``, ``degree`` and ``coef0`` as of
-        scikit-learn's SVC; see :class:`bcfw.solvers.KernelBCFW`. Without one, and with "linear", features are explicit.
+        The kernel between two positions, with ``gamma``, ``degree`` and ``coef0`` as in scikit-learn's SVC; see
+        :class:`bcfw.solvers.KernelBCFW`. With None and "linear", features are explicit.
     encoding : None, "BIO" or "IOBES"
-        For labels of spans (``B-NP``, ``I-NP``, ``O``; see :mod:`bcfw.metrics`): the scheme in which they are learned,
-        whatever scheme y is written in. Predictions have labels in the scheme of y (BIO, IOBES, BILOU or BMES; BIO
-        for the older IOB1, where I may begin a span), and are the best among those that never continue a span that
-        has not begun nor, with "IOBES", leave one open. ``classes_`` and the weights are those of the encoding.
+        For span labels (``B-NP``, ``I-NP``, ``O``; see :mod:`bcfw.metrics`): the scheme in which labels are learned,
+        whatever the scheme of y is. Predictions have labels in the scheme of y (BIO, IOBES, BILOU or BMES; BIO
+        if y is in the older IOB1, where I may begin a span). They are the best labels among those that never continue a
+        span that has not begun and, with "IOBES", leave no span open. ``classes_`` and the weights are for the labels
+        of the encoding.
     vectorizer : AttributeVectorizer or None
-        What turns attributes by name into features; None is one without options. Only for such inputs.
+        The transformer of named attributes into features, for inputs with named attributes only; None is an
+        ``AttributeVectorizer`` with default options.
     gamma, degree, coef0
-        Of "rbf" and "poly": "scale" for 1 / (F var(X)), "auto" for 1 / F, or a number > 0; whole number; number >= 0.
+        Parameters of the kernels "rbf" and "poly". gamma: "scale" for 1 / (F var(X)), "auto" for 1 / F, or a
+        number > 0; degree: a whole number; coef0: a number >= 0.
     unseen : "error" or "wrong"
-        What :meth:`score` makes of a label that was not in the training data: an error, or a wrong prediction, which
+        How :meth:`score` treats a label that was not in the training data: as an error, or as a wrong prediction, which
         suits cross-validation with rare labels.
     scoring : "label" or "sequence"
-        What :meth:`score` counts: positions or whole sequences predicted right.
+        What :meth:`score` counts: the positions or the whole sequences that are predicted right.
     probability, probability_folds
         See :class:`bcfw.MulticlassSVM`.
 
@@ -103,18 +106,19 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
     first_, last_ : (K,) arrays
         Weights of the first and last label; zero without ``end_bias``.
     support_, dual_coef_ : (M,) and (K, M) arrays
-        With a kernel, in the place of ``coef_`` and ``intercept_``: numbers of the training positions, one
-        sequence after the other, that are support vectors, and their coefficients.
+        With a kernel, instead of ``coef_`` and ``intercept_``: the indices of the training positions that are support
+        vectors, counted over all sequences one after the other, and the coefficients of the support vectors.
     duality_gap_, n_iter_, lam_, result_
-        Certified bound on the suboptimality, passes (at least 1), regularisation used, all else about the run.
+        Certified bound on the suboptimality, number of passes (at least 1), lam of the training, and the full result of
+        the run.
     temperature_ : float
-        What scores are divided by to become probabilities; only with ``probability=True``.
+        Divisor of the scores that turns them into probabilities; only with ``probability=True``.
     n_features_in_, feature_names_in_
         Number of features, and their names if the sequences were data frames.
     vectorizer_ : AttributeVectorizer
-        The fitted vectorizer, where positions have attributes by name.
+        The fitted vectorizer; only if positions have named attributes.
     state_features_, transition_features_ : dict
-        Weights that are not zero, by names; :meth:`top_features` and :meth:`top_transitions` have the largest.
+        Weights that are not zero, by names; :meth:`top_features` and :meth:`top_transitions` list the largest.
 
     Examples
     --------
@@ -189,10 +193,11 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
             )
 
     def predict(self, X: Any) -> list[Any]:
-        """The best labels of every sequence: (T_i,) arrays; lists where they are for text, or no numbers or texts.
+        """Return the best labels of every sequence: a list of (T_i,) arrays, or a list of lists.
 
-        If positions have attributes by name, or labels are objects such as tuples, lists hold labels of Python's own
-        types, as ``json.dumps`` takes them.
+        The labels of a sequence are a list, whose elements have Python's own types, if positions have named attributes
+        or if labels are objects other than numbers and strings, for example tuples. ``json.dumps`` takes lists of
+        strings or numbers as they are.
         """
         codes = self._codes(X)
         if not self._by_name and self._returned.dtype.kind != "O":
@@ -201,7 +206,7 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         return [Labels(map(names.__getitem__, one.tolist())) for one in codes]
 
     def decision_function(self, X: Any) -> list[np.ndarray]:
-        """Max-marginals: the score of the best labels y for x among those with y_t = k.
+        """Return the max-marginals: for each position t and label k, the score of the best labels y with y_t = k.
 
         Parameters
         ----------
@@ -210,8 +215,9 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         Returns
         -------
         list of n arrays (T_i, K)
-            The largest entry of each row belongs to the predicted label and is the score of the whole prediction; how
-            far the others stay behind says how sure the position is. ``x @ coef_.T`` gives the position scores alone.
+            The largest entry of each row belongs to the predicted label and is the score of the whole prediction. The
+            difference to the other entries measures how sure the label of the position is. ``x @ coef_.T`` gives the
+            position scores alone.
         """
         check_is_fitted(self)
         marginals = []
@@ -225,22 +231,22 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         """Probabilities ``P(y_t = classes_[k] | x)``, a (T_i, K) array per sequence; needs ``probability=True``.
 
         These are the marginals of ``P(y | x) = exp(score(x, y) / temperature_) / Z`` over the labels y of the whole
-        sequence, where the temperature is that of the largest likelihood of held-out sequences. The likeliest label of
-        a position need not be the predicted one, which belongs to the best labels of the whole sequence.
+        sequence; the temperature maximises the likelihood of held-out sequences. The most probable label of a position
+        may differ from the predicted label, which belongs to the best labels of the whole sequence.
         """
         self._require_temperature()
         return [one.positions for one in self._probabilities(self._seen(self._sequences(X)))]
 
     def _unary(self, x: Any) -> np.ndarray:
-        """(T, K) scores of the labels of every position of a sequence."""
+        """Return the (T, K) scores of the labels at every position of a sequence, without transitions."""
         weights = self.result_.kernel_weights
         return x @ self.coef_.T + self.intercept_ if weights is None else weights.scores([x])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Fraction of positions, or with ``scoring="sequence"`` of sequences, predicted right.
+        """Return the fraction of positions that are predicted right; with ``scoring="sequence"``, of whole sequences.
 
-        A label that was not in the training data is an error, or with ``unseen="wrong"`` counts as wrongly predicted.
-        With an ``encoding``, y may be in any scheme. ``sample_weight`` has one number per sequence.
+        A label that was not in the training data raises an error; with ``unseen="wrong"`` it counts as a wrong
+        prediction. With an ``encoding``, y may be in any scheme. ``sample_weight`` has one number per sequence.
         """
         self._scoring.check(self._name, "scoring", self.scoring)
         predicted = self._codes(X)
@@ -258,7 +264,7 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         return float(weight @ counts / (weight @ lengths))
 
     def _in_returned_scheme(self, flat: Any, offsets: np.ndarray) -> Any:
-        """Labels of spans, written as predictions are; others as they are."""
+        """Return span labels rewritten in the scheme of the predictions; other labels are returned unchanged."""
         labels, codes = find_classes(flat, example_of(offsets, self._name))
         if not all(map(is_span_label, labels.tolist())):
             return flat
@@ -266,7 +272,7 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         return np.array(found)[codes]
 
     def _codes(self, X: Any) -> list[np.ndarray]:
-        """Codes, in ``_returned``, of the best labels of every sequence."""
+        """Return the best labels of every sequence as indices into ``_returned``."""
         check_is_fitted(self)
         if self._decoder is None:
             return self.result_.predict(self._seen(self._sequences(X)))
@@ -278,7 +284,7 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         return np.split(codes, given.offsets[1:-1])
 
     def _encoded(self, X: Any) -> Encoded:
-        """The rows of the sequences as the decoder reads them."""
+        """Return the rows of the sequences in the form that the decoder reads."""
         if self._by_name:
             self._require_same_kind(X)
             return self.vectorizer_.encode(X)
@@ -309,7 +315,10 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         return Task(model, self._seen(sequences), Sequences(codes, offsets), weight)
 
     def _encode_labels(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Codes in the scheme of ``encoding``, whose labels become ``classes_``; predictions return ``_returned``."""
+        """Return the indices of the labels rewritten in the scheme of ``encoding``.
+
+        Set ``classes_`` to the labels of this scheme, and ``_returned`` to the labels that predictions may have.
+        """
         self._returned, self._scheme = self.classes_, self.encoding
         if self.encoding is None:
             return codes
@@ -329,7 +338,7 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
 
     @property
     def _steps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Transitions, first and last scores of decoding: the weights, and what the encoding forbids."""
+        """Scores of transitions, first and last labels for decoding: the weights plus the penalties of the encoding."""
         learned = self.transitions_, self.first_, self.last_
         if self._penalties is None:
             return learned
@@ -337,7 +346,10 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         return learned[0] + transitions, learned[1] + first, learned[2] + last
 
     def _make_decoder(self, result: Result) -> ChainDecoder:
-        """Decoding from weights that are not zero; the intercept, which every position has, goes into the steps."""
+        """Return a decoder with the weights that are not zero.
+
+        The intercept, which every position adds once, is added to the first scores and to the transitions.
+        """
         K, F = len(self.classes_), self.n_features_in_
         U = result.w[: F * K]
         places = np.flatnonzero(U)
@@ -353,13 +365,16 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         return [f"feature {j}" for j in range(self.n_features_in_)] if given is None else list(given)
 
     def _seen(self, sequences: Sequences | list[Any]) -> Sequences | list[Any]:
-        """What the core's model sees of them."""
+        """Return the sequences that the model sees: the features, and the constant feature if there is an intercept."""
         if isinstance(sequences, Sequences):
             return Sequences(self._with_constant(sequences.rows), sequences.offsets)
         return [self._with_constant(x) for x in sequences]
 
     def _sequences(self, X: Any, reset: bool = False) -> Sequences | list[Any]:
-        """The sequences as arrays or sparse matrices of one width, which ``reset`` takes from the first."""
+        """Return the sequences as arrays or sparse matrices with equally many columns.
+
+        With ``reset``, for fitting, the first sequence sets the number of columns; otherwise the fit has set it.
+        """
         if reset:
             self._by_name = bool(has_attributes(X))
         self._require_same_kind(X)
@@ -382,7 +397,10 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         return arrays
 
     def _require_same_kind(self, X: Any) -> None:
-        """Attributes by name, or features, as in fit; where nothing tells, the readers will."""
+        """Raise if X has attributes where fit had features, or the other way round.
+
+        If the positions of X do not show which they have, the functions that read X will find out.
+        """
         if has_attributes(X) is (not self._by_name):
             kinds = ("features in matrices", "attributes by name")
             raise InputError(f"{self._name}: X has {kinds[not self._by_name]}; in fit it had {kinds[self._by_name]}")

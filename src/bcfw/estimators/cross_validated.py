@@ -1,4 +1,4 @@
-"""Estimators that choose their lam: cross-validated regularisation paths."""
+"""The estimators ``...CV``, which choose lam by cross-validated regularisation paths; their search is PathSearch."""
 
 from __future__ import annotations
 
@@ -25,39 +25,41 @@ from bcfw.solvers import Solver
 class StructuralSVMCV(PathSearch, StructuralSVM):
     """A :class:`bcfw.StructuralSVM` that chooses lam by cross-validation over regularisation paths.
 
-    For every fold :func:`bcfw.regularization_path` computes, from the examples that are not held out, weights for every
-    lam, each within ``eps P(0)`` of the optimum. Their scores on the held-out examples are piecewise constant in
-    lam. ``lam_`` maximises the mean score of all folds; of several lam that do, it is the largest. Then the model is
-    trained on all examples with ``lam_``, to the tolerance ``tol``.
+    For every fold, :func:`bcfw.regularization_path` computes weights for every lam from the examples that are not held
+    out; the weights are within ``eps P(0)`` of the optimum. Their scores on the held-out examples are piecewise
+    constant in lam. ``lam_`` is the lam with the largest mean score over all folds; if several lam have this score, it
+    is the largest of them. Then the model is trained on all examples with ``lam_``, to the tolerance ``tol``.
 
     X and y are sequences of inputs and outputs in the form that the model takes.
 
     Parameters
     ----------
     model, tol, solver, check_model, random_state, callbacks
-        See :class:`bcfw.StructuralSVM`. Tolerance and solver are those of the training with ``lam_``; callbacks are
-        also called by the paths, where they find ``lam`` in what they are given.
+        See :class:`bcfw.StructuralSVM`. Tolerance and solver apply to the training with ``lam_``. Callbacks are called
+        by this training and by the paths; in the paths, their argument also has ``lam``.
     eps : float
-        How far the weights of the paths may be from optimal, as a share of P(0).
+        Largest suboptimality of the weights of the paths, as a fraction of P(0).
     lam_min : float
-        Where the paths end, unless they are complete before.
+        The lam where the paths end, unless they are complete before.
     exact : bool
         Whether the gaps of the paths are certified; see :func:`bcfw.regularization_path`.
     cv : int, splitter, iterable or None
-        Folds as everywhere in scikit-learn; None takes five, stratified by class if each example has one.
+        Folds as everywhere in scikit-learn; None takes five folds, stratified by class if each example has one class.
     scoring : "loss", "exact", str or callable
-        What is maximised, and what :meth:`score` returns: the estimator's own score, that of a scikit-learn scorer, or
-        of a callable ``(estimator, X, y)``. The latter two get ``sample_weight``, too, if :meth:`fit` does.
+        The score that lam_ maximises and that :meth:`score` returns: the estimator's own score ("loss" or "exact"), the
+        score of a scikit-learn scorer, or of a callable ``(estimator, X, y)``. Scorers and callables receive
+        ``sample_weight`` if :meth:`fit` does.
     refit : bool
-        Whether to train with ``lam_``; without it, ``lam_`` and ``path_`` are all there is.
+        Whether to train with ``lam_``; with False, only ``lam_``, ``path_``, ``validation_`` and ``scores_`` are set.
     path_solver : Solver, str or None
-        What works inside the paths; None as in :func:`bcfw.regularization_path`.
+        The solver that the paths use; None as in :func:`bcfw.regularization_path`.
     max_passes, max_seconds : float
-        Limits on each path, and on the last training. Where one ends a path early, smaller lam are not considered.
+        Limits on each path, and on the last training. If a limit ends a path early, smaller lam are not considered.
     n_jobs : int or None
-        Paths that are computed at once, in threads, and threads of the last training; -1 takes all cores, None is 1.
+        Number of paths that are computed at once, in threads, and number of threads of the last training; -1 takes all
+        cores, None is 1.
     verbose : int
-        0 quiet, 1 or 2 a line about each path, and the display of what is running if ``n_jobs`` is 1.
+        0: quiet; 1 or 2: a line about each path and, if ``n_jobs`` is 1, the display of the run in progress.
 
     Attributes
     ----------
@@ -66,12 +68,12 @@ class StructuralSVMCV(PathSearch, StructuralSVM):
     path_ : RegularizationPath
         The path of all examples.
     validation_ : bcfw.path.Validation
-        ``lambdas``, the breakpoints of all folds; ``losses``, one minus the mean score there; ``best``, which is
-        ``lam_``; and ``interval``, the lam around it that do as well.
+        ``lambdas``, the breakpoints of all folds; ``losses``, one minus the mean score at each breakpoint; ``best``,
+        which is ``lam_``; and ``interval``, the lam around ``lam_`` with an equal score.
     scores_ : (folds, m) array
         The score of every fold at ``validation_.lambdas``.
     coef_, duality_gap_, n_iter_, result_
-        As of :class:`bcfw.StructuralSVM`, after the training with ``lam_``.
+        See :class:`bcfw.StructuralSVM`; set by the training with ``lam_``.
 
     Examples
     --------
@@ -114,8 +116,8 @@ class StructuralSVMCV(PathSearch, StructuralSVM):
 class ChainSVMCV(PathSearch, ChainSVM):
     """A :class:`bcfw.ChainSVM` that chooses lam by cross-validation over regularisation paths.
 
-    X is a list of (T_i, F) arrays or sparse matrices, or of positions that have attributes by name; y a list with T_i
-    labels, of any hashable type, for each.
+    X is a list of (T_i, F) arrays or sparse matrices, or of sequences whose positions have named attributes; y is a
+    list with T_i labels, of any hashable type, for each sequence.
 
     Parameters
     ----------
@@ -123,11 +125,11 @@ class ChainSVMCV(PathSearch, ChainSVM):
  callbacks
         See :class:`bcfw.StructuralSVMCV`.
     scoring : "label", "sequence", str or callable
-        What is maximised, and what :meth:`score` returns: positions or whole sequences predicted right, the score of a
-        scikit-learn scorer, or of a callable ``(estimator, X, y)``.
+        The score that lam_ maximises and that :meth:`score` returns: the fraction of positions or of whole sequences
+        that are predicted right, the score of a scikit-learn scorer, or of a callable ``(estimator, X, y)``.
     cost, class_weight, end_bias, normalize, fit_intercept, intercept_scaling, encoding, vectorizer, unseen
-        See :class:`bcfw.ChainSVM`. Within the folds, labels that were not trained on are wrong predictions, and
-        attributes that were not count for nothing.
+        See :class:`bcfw.ChainSVM`. Within the folds, held-out labels that the training examples do not have count as
+        wrong predictions, and held-out attributes that they do not have are ignored.
     probability, probability_folds
         See :class:`bcfw.MulticlassSVM`. The temperature is fitted once lam is chosen, by more trainings with ``lam_``.
 
@@ -137,7 +139,7 @@ class ChainSVMCV(PathSearch, ChainSVM):
         See :class:`bcfw.StructuralSVMCV`.
     classes_, coef_, intercept_, transitions_, first_, last_, duality_gap_, n_iter_, result_, temperature_,\
  n_features_in_
-        As of :class:`bcfw.ChainSVM`, after the training with ``lam_``.
+        See :class:`bcfw.ChainSVM`; set by the training with ``lam_``.
 
     Examples
     --------
@@ -187,7 +189,7 @@ class ChainSVMCV(PathSearch, ChainSVM):
 class MulticlassSVMCV(PathSearch, MulticlassSVM):
     """A :class:`bcfw.MulticlassSVM` that chooses lam by cross-validation over regularisation paths.
 
-    X is an (n, F) array or a sparse matrix; y holds n labels of any hashable type.
+    X is an (n, F) array or a sparse matrix; y has n labels of any hashable type.
 
     Parameters
     ----------
@@ -195,10 +197,11 @@ class MulticlassSVMCV(PathSearch, MulticlassSVM):
  callbacks
         See :class:`bcfw.StructuralSVMCV`.
     scoring : None, str or callable
-        What is maximised, and what :meth:`score` returns: the accuracy (None), the score of a scikit-learn scorer, or
-        of a callable ``(estimator, X, y)``.
+        The score that lam_ maximises and that :meth:`score` returns: the accuracy (None), the score of a scikit-learn
+        scorer, or of a callable ``(estimator, X, y)``.
     cost, class_weight, fit_intercept, intercept_scaling, unseen
-        See :class:`bcfw.MulticlassSVM`. Within the folds, labels that were not trained on are wrong predictions.
+        See :class:`bcfw.MulticlassSVM`. Within the folds, held-out labels that the training examples do not have count
+        as wrong predictions.
     probability, probability_folds
         See :class:`bcfw.MulticlassSVM`. The temperature is fitted once lam is chosen, by more trainings with ``lam_``.
 
@@ -208,7 +211,7 @@ class MulticlassSVMCV(PathSearch, MulticlassSVM):
         See :class:`bcfw.StructuralSVMCV`.
     classes_, coef_, intercept_, duality_gap_, n_iter_, result_, temperature_,\
  n_features_in_
-        As of :class:`bcfw.MulticlassSVM`, after the training with ``lam_``.
+        See :class:`bcfw.MulticlassSVM`; set by the training with ``lam_``.
 
     Examples
     --------
@@ -252,7 +255,7 @@ class MulticlassSVMCV(PathSearch, MulticlassSVM):
         self._keep(locals())
 
     def _one_per_example(self, y: Any) -> Any:
-        return label_array(y).ravel()  # a column has had its warning
+        return label_array(y).ravel()  # y may be a column; reading it has warned of that
 
     def _strata(self, y: Any) -> np.ndarray | None:
         return find_classes(y, self._example)[1]
@@ -261,7 +264,8 @@ class MulticlassSVMCV(PathSearch, MulticlassSVM):
 class MultilabelSVMCV(PathSearch, MultilabelSVM):
     """A :class:`bcfw.MultilabelSVM` that chooses lam by cross-validation over regularisation paths.
 
-    X is an (n, F) array or a sparse matrix; y an (n, L) array or sparse matrix of 0 and 1, or one class per example.
+    X is an (n, F) array or a sparse matrix; y is an (n, L) array or sparse matrix of 0 and 1, or has one class per
+    example.
 
     Parameters
     ----------
@@ -269,8 +273,8 @@ class MultilabelSVMCV(PathSearch, MultilabelSVM):
  callbacks
         See :class:`bcfw.StructuralSVMCV`.
     scoring : None, str or callable
-        What is maximised, and what :meth:`score` returns: the share of examples whose labels are all right (None), the
-        score of a scikit-learn scorer, or of a callable ``(estimator, X, y)``.
+        The score that lam_ maximises and that :meth:`score` returns: the fraction of examples whose labels are all
+        right (None), the score of a scikit-learn scorer, or of a callable ``(estimator, X, y)``.
     tree, normalize, fit_intercept, intercept_scaling
         See :class:`bcfw.MultilabelSVM`. ``tree="auto"`` finds a tree for every fold.
     probability, probability_folds
@@ -282,7 +286,7 @@ class MultilabelSVMCV(PathSearch, MultilabelSVM):
         See :class:`bcfw.StructuralSVMCV`.
     classes_, coef_, intercept_, edges_, edge_coef_, duality_gap_, n_iter_, result_, temperature_,\
  n_features_in_
-        As of :class:`bcfw.MultilabelSVM`, after the training with ``lam_``.
+        See :class:`bcfw.MultilabelSVM`; set by the training with ``lam_``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Labels on the nodes of graphs as a scikit-learn estimator."""
+"""GraphSVM: labels on the nodes of graphs as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ PAIRWISE = Choice("potts", "full")
 
 
 class GraphSVM(NodeSVM):
-    """Labels on the nodes of graphs by a structural SVM.
+    """Node labelling of graphs by a structural SVM.
 
     With ``pairwise="potts"`` the score of labels y for a graph is
     ``sum_p x_p'coef[y_p] + b[y_p] - sum_e <edge_coef, f_e> [y_p != y_q]`` with ``edge_coef >= 0``: neighbours prefer
-    equal labels, the more so the larger their edge's features. With ``pairwise="full"`` every pair of labels has
-    weights of its own, ``+ sum_e sum_g f_eg edge_coef[g, y_p, y_q]``. The loss of a graph is the mean over its labelled
-    nodes of ``cost[true, predicted]``.
+    equal labels, and the preference grows with the features of the edge. With ``pairwise="full"`` the edge term is
+    ``+ sum_e sum_g f_eg edge_coef[g, y_p, y_q]``, with separate weights for every pair of labels. The loss of a graph
+    is the mean over its labelled nodes of ``cost[true, predicted]``.
 
-    Two labels with "potts" are found by exact minimum cuts, and the duality gap is certified
-    (:class:`bcfw.models.BinaryGraph`). More labels are found by alpha-expansion (:class:`bcfw.models.PottsGraph`) and
-    "full" ones by message passing (:class:`bcfw.models.PairwiseGraph`), which are exact on forests; on other graphs
-    ``result_.certified`` says whether the gap is proved.
+    With "potts" and two labels, the best labels are found exactly by minimum cuts, and the duality gap is certified
+    (:class:`bcfw.models.BinaryGraph`). With "potts" and more labels, the oracle is alpha-expansion
+    (:class:`bcfw.models.PottsGraph`); with "full", it is message passing (:class:`bcfw.models.PairwiseGraph`). On
+    forests, both models decode exactly; on other graphs ``result_.certified`` says whether the gap is proved.
 
-    X is a list of tuples ``(node_features (V, F), edges (E, 2), edge_features (E, G))``, features dense or sparse, edge
-    features >= 0 for "potts"; y a list with V labels for each: two or more different ones of any hashable type, and
-    None or -1 for nodes without label, which take no part in training or in the score (a graph without any label counts
-    as not given). Edge features may be None, a constant, except for two labels with "potts".
+    X is a list of tuples ``(node_features (V, F), edges (E, 2), edge_features (E, G))``. Features are dense or sparse;
+    edge features are >= 0 for "potts". Edge features may be None, which stands for a constant feature, except with
+    "potts" and two labels. y is a list with V labels for each graph: two or more different labels of any hashable type,
+    and None or -1 for nodes without label, which do not take part in training or in the score. A graph without any
+    label is ignored.
 
     Parameters
     ----------
@@ -44,12 +45,13 @@ class GraphSVM(NodeSVM):
         See :class:`bcfw.StructuralSVM`. Features are summed over the nodes while the loss is a mean, so good values of
         lam grow with the size of the graphs: try 1 and more.
     pairwise : "potts" or "full"
-        What neighbours prefer: equal labels, or whatever the data say about each pair of labels.
+        Edge term of the score: neighbours prefer equal labels ("potts"), or the weights of each pair of labels are
+        learned ("full").
     symmetric : bool
-        For "full": whether ``edge_coef[g, a, b] = edge_coef[g, b, a]``, so that an edge's nodes may change places.
+        For "full": whether ``edge_coef[g, a, b] = edge_coef[g, b, a]``, so that the direction of an edge has no effect.
     bound_iterations : int or None
-        Iterations of the upper bounds that certify heuristic oracles, at most; None is 100 for "full" and 0, which is
-        none, for "potts".
+        Largest number of iterations for the upper bounds that certify heuristic oracles; None is 100 for "full" and 0,
+        which computes no bounds, for "potts".
     cost : (K, K) array or None
         ``cost[true, predicted] >= 0`` of one node, in the order of ``classes_``, zero diagonal; None is the Hamming
         loss.
@@ -58,11 +60,11 @@ class GraphSVM(NodeSVM):
     normalize : bool
         Divide the summed cost of a graph by the number of its labelled nodes; otherwise large graphs weigh more.
     fit_intercept : bool
-        Append a constant feature to every node, whose weights are the intercept.
+        Append a constant feature to every node; its weights are the intercept.
     intercept_scaling : float
-        The constant feature's value; the larger, the less the intercept is regularised.
+        The constant feature's value; a larger value weakens the regularisation of the intercept.
     unseen : "error" or "wrong"
-        What :meth:`score` makes of a label that was not in the training data.
+        How :meth:`score` treats a label that was not in the training data: as an error, or as a wrong prediction.
 
     Attributes
     ----------
@@ -71,10 +73,11 @@ class GraphSVM(NodeSVM):
     coef_, intercept_ : (K, F) and (K,) arrays
         Node weights, one row per class; the intercept is zero without ``fit_intercept``.
     edge_coef_ : (G,) or (G, K, K) array
-        Weights of the edge features: >= 0 for "potts", one for each pair of classes for "full".
+        Weights of the edge features: (G,) and >= 0 for "potts"; (G, K, K), with a weight for each pair of classes, for
+        "full".
     duality_gap_, n_iter_, lam_, result_
-        Bound on the suboptimality (an estimate of it if ``result_.certified`` is False), passes (at least 1),
-        regularisation used, all else about the run.
+        Bound on the suboptimality (an estimate if ``result_.certified`` is False), number of passes (at least 1), lam
+        of the training, and the full result of the run.
     n_features_in_ : int
         Number of node features.
 
@@ -118,12 +121,12 @@ class GraphSVM(NodeSVM):
         self._keep(locals())
 
     def decision_function(self, X: Any) -> list[np.ndarray]:
-        """How sure the labels are: an array per graph.
+        """Return one array per graph that measures how sure the predicted labels are.
 
-        For two labels with "potts" it is (V,), positive where ``classes_[1]`` is predicted: the score of the best
-        labels of the graph among those with ``classes_[1]`` at the node, minus that among those with ``classes_[0]``,
-        which needs one minimum cut per node. Otherwise it is (V, K): the score of the predicted labels of the graph
-        with that of the node alone changed to each class.
+        With "potts" and two labels the array is (V,): the best score of the graph with ``classes_[1]`` at the node
+        minus the best score with ``classes_[0]`` at the node. It is positive where ``classes_[1]`` is predicted and
+        needs one minimum cut per node. Otherwise the array is (V, K): the score of the predicted labels of the graph
+        after the label of this node alone is changed to each class.
         """
         check_is_fitted(self)
         model = self.result_.model
@@ -138,7 +141,7 @@ class GraphSVM(NodeSVM):
             raise OptionError(f"{self._name}: symmetric=True needs pairwise='full'; \"potts\" is symmetric by itself")
 
     def _model(self, cost: np.ndarray) -> Any:
-        """The model for the classes and options at hand."""
+        """Return the model for the classes and the estimator's options."""
         options: dict[str, Any] = {"cost": cost, "normalize": self.normalize}
         if self.pairwise == "potts" and len(cost) == 2:
             return BinaryGraph(**options)

@@ -1,4 +1,4 @@
-"""What a fitted chain has learned, by the names of attributes and labels."""
+"""Inspection of a fitted chain: its weights by the names of features and labels."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from bcfw.options import Count
 
 
 class ChainInspection:
-    """Mixin of chains with ``coef_`` (K, F), ``transitions_`` (K, K) and ``classes_`` (K,)."""
+    """Mixin with the named weights of an estimator that has ``coef_`` (K, F), ``transitions_`` and ``classes_``."""
 
     classes_: np.ndarray
     coef_: np.ndarray
     transitions_: np.ndarray
 
     def top_features(self, n: int = 20, label: Any = None) -> list[tuple[str, Any, float]]:
-        """The features with the largest weights, positive or negative.
+        """Return the features whose weights have the largest absolute values.
 
         Parameters
         ----------
         n : int
-            How many, at most. Features without weight are left out.
+            Largest number of weights to return. Weights that are zero are left out.
         label : label or None
-            Only weights for this label; None for all.
+            Only weights for this label; None for all labels.
 
         Returns
         -------
         list of (feature, label, weight)
-            In the order of the weights' sizes. Features are named as the attributes, or the columns of the data
-            frames, that the estimator was fitted on; others are numbered.
+            In decreasing order of the weights' absolute values. Features have the names of the attributes or data frame
+            columns that the estimator was fitted on; without names they are numbered.
         """
         check_is_fitted(self)
         Count(20).check(type(self).__name__, "n", n)
@@ -43,7 +43,7 @@ class ChainInspection:
         return [(names[j // len(labels)], labels[j % len(labels)], float(flat[j])) for j in largest(flat, n)]
 
     def top_transitions(self, n: int = 20) -> list[tuple[Any, Any, float]]:
-        """The transitions with the largest weights: (label, label that follows, weight)."""
+        """Return the n transitions with the largest absolute weights: (label, label that follows, weight)."""
         check_is_fitted(self)
         Count(20).check(type(self).__name__, "n", n)
         flat, labels = self.transitions_.ravel(), self.classes_.tolist()
@@ -51,7 +51,7 @@ class ChainInspection:
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
-        """``{(feature, label): weight}`` of all weights that are not zero, as sklearn-crfsuite has them."""
+        """``{(feature, label): weight}`` of all weights that are not zero; sklearn-crfsuite has this attribute, too."""
         names, labels = self._feature_names(), self.classes_.tolist()
         features, codes = np.nonzero(self.coef_.T)
         weights = self.coef_[codes, features].tolist()
@@ -75,7 +75,7 @@ class ChainInspection:
 
 
 def largest(values: np.ndarray, n: int) -> list[int]:
-    """Places of the n values of the largest size that are not zero; of several, the first ones."""
+    """Return the indices of the n values with the largest absolute values, without zeros; of equal ones, the first."""
     sizes = np.abs(values)
     least = np.partition(sizes, -n)[-n] if len(sizes) > n else 0.0
     some = np.flatnonzero(sizes >= least)

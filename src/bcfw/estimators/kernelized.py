@@ -1,4 +1,4 @@
-"""What estimators share whose inputs may be compared by a kernel instead of their features."""
+"""KernelSVM: base of the estimators that can use a kernel between inputs instead of explicit features."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ EXPLICIT = ("coef_", "intercept_")
 class KernelSVM(LabelSVM):
     """Base of the estimators with the options ``kernel``, ``gamma``, ``degree`` and ``coef0`` of scikit-learn's SVC.
 
-    With ``kernel=None`` or "linear" they are as without. Otherwise training is that of
-    :class:`bcfw.solvers.KernelBCFW`, the intercept is a constant feature beside those of the kernel, and there are
-    support vectors in the place of ``coef_``.
+    With ``kernel=None`` or "linear", features are explicit. With another kernel, :class:`bcfw.solvers.KernelBCFW`
+    trains, the intercept is the weight of a constant feature in addition to the kernel's feature map, and the fitted
+    estimator has support vectors instead of ``coef_``.
     """
 
     kernel: Any = None
@@ -32,7 +32,7 @@ class KernelSVM(LabelSVM):
         self._kernel_solver = self._find_kernel_solver(0.0 if self._constant is None else self._constant)
         if self._kernel_solver is None:
             return
-        self._constant = None  # no feature of x, but one beside those of the kernel
+        self._constant = None  # x has no constant feature; the solver's bias adds one to the kernel's feature map
         if self.warm_start:
             raise OptionError(f"{self._name}: warm_start=True does not go with a kernel; leave one of them out")
         if self._kernel_solver.kernel == "precomputed" and getattr(self, "probability", False):
@@ -42,7 +42,7 @@ class KernelSVM(LabelSVM):
             )
 
     def _find_kernel_solver(self, bias: float) -> KernelBCFW | None:
-        """The solver by kernel values; None where features are explicit."""
+        """Return the solver that works with kernel values; None if features are explicit."""
         if not (self.kernel is None or isinstance(self.kernel, str) or callable(self.kernel)):
             raise OptionError(
                 f"{self._name}: kernel must be a name, a function of two inputs or None, got a "
@@ -78,26 +78,26 @@ class KernelSVM(LabelSVM):
         return self.solver if self._kernel_solver is None else self._kernel_solver
 
     def _set_support(self) -> None:
-        """``support_`` (M,) and ``dual_coef_`` (K, M) in the place of explicit weights."""
+        """Set ``support_`` (M,) and ``dual_coef_`` (K, M), and remove explicit weights."""
         weights, solver = self.result_.kernel_weights, self._kernel_solver
         assert weights is not None
         assert solver is not None
-        if solver.kernel in ("rbf", "poly"):  # from now on, in the folds of probability=True, the same kernel
+        if solver.kernel in ("rbf", "poly"):  # keep gamma, so that the folds of probability=True use this kernel
             self._kernel_solver = with_options(solver, gamma=weights.kernel.gamma)
         for name in EXPLICIT:
             self.__dict__.pop(name, None)
         self.support_, self.dual_coef_ = weights.support, weights.coefficients.T
 
     def __getattr__(self, name: str) -> Any:
-        """Only for attributes that are not there."""
+        """Raise AttributeError; Python calls this only for missing attributes."""
         if name in EXPLICIT and vars(self).get("_kernel_solver") is not None:
             raise AttributeError(
                 f"{type(self).__name__}: {name} is only available with explicit features (kernel=None or 'linear'); "
                 "support_ and dual_coef_ are what a kernel has instead"
             )
-        return object.__getattribute__(self, name)  # raises what it has raised before, reasons included
+        return object.__getattribute__(self, name)  # raises the first AttributeError again, with its reasons
 
 
 def with_options(solver: KernelBCFW, **changes: Any) -> KernelBCFW:
-    """The same solver with other values of some options."""
+    """Return a copy of the solver with some options changed."""
     return KernelBCFW(**{**{name: getattr(solver, name) for name in KernelBCFW._options}, **changes})

@@ -1,4 +1,4 @@
-"""Bipartite matching, such as word alignment, as a scikit-learn estimator."""
+"""MatchingSVM: bipartite matching, for example word alignment, as a scikit-learn estimator; alignment error rates."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from bcfw.solvers import Solver
 
 
 class MatchingSVM(BaseSVM):
-    """Links between the items of two sides, at most one per item, by a structural SVM with a certified duality gap.
+    """Bipartite matching by a structural SVM with a certified duality gap: links of two sides, at most one per item.
 
-    The score of a matching is the sum of ``x[i, j]'coef_`` over its links; prediction maximises it. Unlinked items
-    score nothing, so give a constant feature: its weight is the threshold of a link.
+    The score of a matching is the sum of ``x[i, j]'coef_`` over its links; prediction maximises it. Items without link
+    add nothing to the score, so include a constant feature: its weight is the threshold of a link.
 
-    X is a list of (I, J, F) arrays, the features of every link that could be; y a list of (I, J) arrays with 1 for a
-    sure link, 0 for none and -1 for a possible one (see :class:`bcfw.models.Matching`).
+    X is a list of (I, J, F) arrays with the features of every potential link; y is a list of (I, J) arrays with 1 for a
+    sure link, 0 for no link and -1 for a possible link (see :class:`bcfw.models.Matching`).
 
     Parameters
     ----------
     lam, C, solver, tol, max_passes, max_seconds, random_state, n_jobs, verbose, warm_start, callbacks
         See :class:`bcfw.StructuralSVM`.
     cost_miss, cost_extra : float
-        Cost of a sure link that is missed, and of a predicted link where there is none; >= 0. A larger ``cost_miss``
-        buys recall with precision.
+        Cost of a sure link that is not predicted, and of a predicted link that is neither sure nor possible; both
+        >= 0. A larger ``cost_miss`` increases recall at the expense of precision.
     normalize : bool
         Divide the loss of an example by its number of sure links; otherwise large examples weigh more.
 
@@ -43,9 +43,10 @@ class MatchingSVM(BaseSVM):
     coef_ : (F,) array
         The weights w.
     duality_gap_, n_iter_, lam_, result_
-        Certified bound on the suboptimality, passes (at least 1), regularisation used, all else about the run.
+        Certified bound on the suboptimality, number of passes (at least 1), lam of the training, and the full result of
+        the run.
     n_features_in_ : int
-        F.
+        Number of features F.
 
     Examples
     --------
@@ -78,17 +79,17 @@ class MatchingSVM(BaseSVM):
         self._keep(locals())
 
     def predict(self, X: Any) -> list[np.ndarray]:
-        """The best matching of every input: (I, J) arrays of 0 and 1."""
+        """Return the best matching of every input: (I, J) arrays of 0 and 1."""
         check_is_fitted(self)
         return self.result_.predict(read_list(X, "X", "MatchingSVM"))
 
     def decision_function(self, X: Any) -> list[np.ndarray]:
-        """(I, J) scores ``x[i, j]'coef_`` of the single links of every input; linking pays where they are > 0."""
+        """Return the (I, J) scores ``x[i, j]'coef_`` of the single links of every input; only links > 0 can help."""
         check_is_fitted(self)
         return self.result_.model.link_scores(self.coef_, read_list(X, "X", "MatchingSVM"))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """One minus the alignment error rate of all inputs together (see :func:`alignment_scores`)."""
+        """Return one minus the alignment error rate of all inputs together (see :func:`alignment_scores`)."""
         outputs = self.predict(X)
         return 1.0 - alignment_scores(read_list(y, "y", "MatchingSVM"), outputs, sample_weight)["aer"]
 
@@ -103,19 +104,19 @@ class MatchingSVM(BaseSVM):
         self.n_features_in_ = len(result.w)
 
     def _warm_key(self, task: Task) -> Any:
-        """A hash of costs and data: the state lives in feature space, so that of other data would not be feasible."""
+        """Return a hash of costs and data: the dual state, in feature space, is feasible for these data only."""
         return joblib.hash((vars(task.model), task.X, task.y))
 
 
 def alignment_scores(y_true: Any, y: Any, sample_weight: Any = None) -> dict[str, float]:
-    """Precision, recall and alignment error rate of predicted links, all examples taken together.
+    """Return precision, recall and alignment error rate of predicted links, over all examples together.
 
-    With A the predicted links, S the sure and P the sure or possible ones (Och and Ney, 2003), in counts weighted by
-    ``sample_weight``::
+    Let A be the predicted links, S the sure links and P the sure or possible links (Och and Ney, 2003), counted with
+    weights ``sample_weight``::
 
         precision = |A & P| / |A|,  recall = |A & S| / |S|,  AER = 1 - (|A & S| + |A & P|) / (|A| + |S|)
 
-    A ratio of nothing to nothing counts as perfect.
+    A fraction 0 / 0 counts as 1, a perfect result.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def alignment_scores(y_true: Any, y: Any, sample_weight: Any = None) -> dict[str
 
 
 def link_counts(y_true: Any, y: Any, where: str) -> tuple[int, int, int, int]:
-    """|A & S|, |A & P|, |A| and |S| of one example."""
+    """Return |A & S|, |A & P|, |A| and |S| of one example (see :func:`alignment_scores`)."""
     truth = read_labels(y_true, np.shape(y), where)
     sure, links = truth == SURE, read_labels(y, np.shape(y), where) == SURE
     kinds = (links & sure, links & (truth != NONE), links, sure)

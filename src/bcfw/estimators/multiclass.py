@@ -1,4 +1,4 @@
-"""Multiclass classification as a scikit-learn classifier."""
+"""MulticlassSVM: multiclass classification as a scikit-learn classifier."""
 
 from __future__ import annotations
 
@@ -23,48 +23,51 @@ from bcfw.result import Result
 from bcfw.run import Callback
 from bcfw.solvers import Solver
 
-#: How scikit-learn checks X; finiteness is checked here, with the example's index.
+#: Options of scikit-learn's check of X. This module checks finiteness itself, to name the example's index in errors.
 INPUT: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
-#: Scores that prediction computes at once.
+#: Largest number of scores that prediction computes at once.
 SCORES_AT_ONCE = 1 << 24
 
 
 class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
-    """Multiclass SVM (Crammer and Singer's, with any cost matrix), trained to a certified duality gap.
+    """Multiclass SVM (Crammer and Singer, with any cost matrix), trained to a certified duality gap.
 
     Minimises ``P = lam/2 |W|^2 + (1/S) sum_i s_i max_k [cost[y_i, k] - x_i'W_{y_i} + x_i'W_k]`` over W (K, F), where
     s_i are the sample weights and S their sum. Predicts ``argmax_k x'W_k + b_k``.
 
-    X is an (n, F) array or a sparse matrix (which stays sparse); y holds n labels of any hashable type.
+    X is an (n, F) array or a sparse matrix (which stays sparse); y has n labels of any hashable type.
 
     Parameters
     ----------
     lam, C, solver, tol, max_passes, max_seconds, random_state, n_jobs, verbose, warm_start, callbacks
-        See :class:`bcfw.StructuralSVM`. ``C`` counts class weights too: S is the sum of the products. A warm start
-        needs the same labels; the features may have other values than before.
+        See :class:`bcfw.StructuralSVM`. ``C`` takes class weights into account: S is the sum of sample weight times
+        class weight. A warm start requires the labels of the earlier fit; the values of the features may have changed.
     cost : (K, K) array or None
         ``cost[true, predicted] >= 0`` in the order of ``classes_``, zero diagonal; None is the 0/1 loss.
     class_weight : dict, "balanced" or None
-        Factors of the sample weights by label (1 for labels not named); "balanced" gives every class the same total.
+        Factors of the sample weights by label (1 for labels that the dict does not name); "balanced" gives all classes
+        equal total weight.
     fit_intercept : bool
-        Append a constant feature to x, whose weights are the intercept. False minimises P over ``coef_`` alone.
+        Append a constant feature to x; its weights are the intercept. False minimises P over ``coef_`` alone.
     intercept_scaling : float
-        The constant feature's value. The intercept is regularised like every weight; the larger this value, the
-        less, but the more passes training needs.
+        The constant feature's value. The intercept is regularised like all weights: a larger value weakens its
+        regularisation, but training needs more passes.
     kernel : None, "linear", "rbf", "poly", "precomputed" or function
-        What compares two inputs in the place of their features, with ``gamma``, ``degree`` and ``coef0`` as of
-        scikit-learn's SVC; see :class:`bcfw.solvers.KernelBCFW`. Without one, and with "linear", features are explicit.
+        The kernel between two inputs, with ``gamma``, ``degree`` and ``coef0`` as in scikit-learn's SVC; see
+        :class:`bcfw.solvers.KernelBCFW`. With None and "linear", features are explicit.
     gamma, degree, coef0
-        Of "rbf" and "poly": "scale" for 1 / (F var(X)), "auto" for 1 / F, or a number > 0; whole number; number >= 0.
+        Parameters of the kernels "rbf" and "poly". gamma: "scale" for 1 / (F var(X)), "auto" for 1 / F, or a
+        number > 0; degree: a whole number; coef0: a number >= 0.
     unseen : "error" or "wrong"
-        What :meth:`score` makes of a label that was not in the training data: an error, or a wrong prediction, which
+        How :meth:`score` treats a label that was not in the training data: as an error, or as a wrong prediction, which
         suits cross-validation with rare labels.
     probability : bool
         Whether to fit ``temperature_``, which :meth:`predict_proba` needs; this trains once more for every fold.
     probability_folds : int
-        Folds for it, at least 2, of which there are never more than examples. The weights are trained on all others at
-        the same lam, with the same limits and callbacks; :meth:`predict` does not depend on them.
+        Number of folds for the temperature, at least 2; with fewer examples than folds, every example is a fold. For
+        each fold, weights are trained on the other folds with the estimator's lam, limits and callbacks.
+        :meth:`predict` does not depend on these weights.
 
     Attributes
     ----------
@@ -75,21 +78,21 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
     intercept_ : (K,) array
         Zero without ``fit_intercept``.
     support_, dual_coef_ : (M,) and (K, M) arrays
-        With a kernel, in the place of ``coef_`` and ``intercept_``: numbers of the training examples that are support
-        vectors, and their coefficients.
+        With a kernel, instead of ``coef_`` and ``intercept_``: the indices of the training examples that are support
+        vectors, and the coefficients of the support vectors.
     duality_gap_ : float
         Certified bound on ``P(coef_) - min P``.
     n_iter_ : int
-        Passes over the data, at least 1.
+        Number of passes over the data, at least 1.
     lam_ : float
-        The regularisation used, also when C was given.
+        The lam of the training, also when C was given.
     result_ : bcfw.Result
-        All else about the run. Without ``warm_start``, equal examples are merged into one with the sum of their weights
-        before training (not with a kernel).
+        The full result of the run. Without ``warm_start`` and without a kernel, equal examples are merged before
+        training into one example with the sum of their weights.
     temperature_ : float
-        What scores are divided by to become probabilities; only with ``probability=True``.
+        Divisor of the scores that turns them into probabilities; only with ``probability=True``.
     n_features_in_, feature_names_in_
-        Number of features, and their names if X had them.
+        Number of features, and their names if X had names.
 
     Examples
     --------
@@ -133,7 +136,7 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
         self._keep(locals())
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the classes.
+        """Return the scores of the classes; for two classes, the difference of their scores.
 
         Parameters
         ----------
@@ -142,14 +145,14 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
         Returns
         -------
         (n, K) array
-            ``X @ coef_.T + intercept_``, or what a kernel has instead. For two classes, as everywhere in scikit-learn,
-            the (n,) differences: positive where ``classes_[1]`` is predicted.
+            ``X @ coef_.T + intercept_``; with a kernel, the scores by the support vectors. For two classes, as
+            everywhere in scikit-learn, the (n,) differences, which are positive where ``classes_[1]`` is predicted.
         """
         scores = self._scores(self._inputs(X))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """(n,) labels with the highest score, of the type of the training labels."""
+        """Return the (n,) labels with the highest scores; they have the type of the training labels."""
         codes = self._codes(X)
         return self.classes_[codes]
 
@@ -157,17 +160,17 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, (n, K) in the order of ``classes_``; needs ``probability=True``.
 
-        ``P(k | x) = exp((x'coef_[k] + intercept_[k]) / temperature_) / Z``, where the temperature is that of the
-        largest likelihood of held-out labels. Scores of an SVM made into probabilities by one number; the class with
-        the largest is the predicted one.
+        ``P(k | x) = exp((x'coef_[k] + intercept_[k]) / temperature_) / Z``; the temperature maximises the likelihood of
+        held-out labels. The class with the largest probability is the predicted class.
         """
         self._require_temperature()
         return self._probabilities(self._with_constant(self._inputs(X))).labels  # type: ignore[no-any-return]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy: the weighted fraction of labels predicted right.
+        """Return the accuracy: the weighted fraction of labels that are predicted right.
 
-        A label that was not in the training data is an error, or with ``unseen="wrong"`` counts as wrongly predicted.
+        A label that was not in the training data raises an error; with ``unseen="wrong"`` it counts as a wrong
+        prediction.
         """
         predicted = self._codes(X)
         truth = label_array(y)
@@ -188,13 +191,16 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
         return in_pieces(X, self.coef_.T) + self.intercept_ if weights is None else weights.scores(X)
 
     def _codes(self, X: Any) -> np.ndarray:
-        """(n,) index of the best class, a piece of X at a time: the scores of many examples and classes are large."""
+        """Return the (n,) indices of the best classes, computed in pieces of X to bound the memory for the scores."""
         X = self._inputs(X)
         step = max(1, SCORES_AT_ONCE // len(self.classes_))
         return np.concatenate([self._best(X[start : start + step]) for start in range(0, X.shape[0], step)])
 
     def _best(self, X: Any) -> np.ndarray:
-        """The same for one piece; two classes are decided by the sign that users see."""
+        """Return the indices of the best classes for one piece of X.
+
+        Of two classes, the sign of ``decision_function`` decides, so that predictions never contradict it.
+        """
         scores = self._scores(X)
         if scores.shape[1] == 2:
             return (scores[:, 1] - scores[:, 0] > 0).astype(np.int64)
@@ -214,7 +220,7 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
         factors = self._class_weights(codes, weight)
         if self.class_weight is not None:
             weight = factors[codes] * (1.0 if weight is None else weight)
-        # A warm start needs the examples in the order of the last fit, and a kernel those that users know.
+        # A warm start needs the examples in the order of the last fit. With a kernel, support_ has the user's indices.
         if not self.warm_start and self._kernel_solver is None:
             X, codes, weight = merge_repeats(X, codes, weight)
         return Task(Multiclass(len(self.classes_), self.cost), self._with_constant(X), codes, weight)

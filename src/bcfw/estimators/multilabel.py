@@ -1,4 +1,4 @@
-"""Multilabel classification as a scikit-learn classifier."""
+"""MultilabelSVM: multilabel classification as a scikit-learn classifier."""
 
 from __future__ import annotations
 
@@ -28,65 +28,66 @@ from bcfw.run import Callback
 from bcfw.saved_arrays import SavedArrays
 from bcfw.solvers import Solver
 
-#: How scikit-learn checks X; finiteness is checked here, with the example's index.
+#: Options of scikit-learn's check of X. This module checks finiteness itself, to name the example's index in errors.
 INPUT: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
 class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
-    """Multilabel SVM, of independent labels or with a tree over them, trained to a certified duality gap.
+    """Multilabel SVM with independent labels or a tree over the labels, trained to a certified duality gap.
 
     The score of labels y (L,), each 0 or 1, is ``sum_l y_l (x'W_l + b_l) + sum_e V[e, y_a, y_b]`` over the edges
-    ``e = (a, b)`` of a forest; prediction maximises it exactly. The loss is the share of wrong labels (Hamming).
+    ``e = (a, b)`` of a forest; prediction maximises it exactly. The loss is the fraction of wrong labels (Hamming).
 
-    X is an (n, F) array or a sparse matrix (which stays sparse); y an (n, L) array or sparse matrix of 0 and 1. As in
-    scikit-learn's ``OneVsRestClassifier``, y may also hold one class per example, (n,): then every class is a label
-    (of two classes, the second one is the only label), and the class with the largest ``decision_function`` is
-    predicted. A dense y with one column is such a y, as everywhere in scikit-learn; a single label is a sparse one.
+    X is an (n, F) array or a sparse matrix (which stays sparse); y is an (n, L) array or sparse matrix of 0 and 1. As
+    in scikit-learn's ``OneVsRestClassifier``, y may also have one class per example, (n,). Then every class is a label
+    (with two classes, the second class is the only label), and the class with the largest ``decision_function`` is
+    predicted. As everywhere in scikit-learn, a dense y with one column has one class per example; a sparse y with one
+    column has a single label.
 
     Parameters
     ----------
     lam, C, solver, tol, max_passes, max_seconds, random_state, n_jobs, verbose, warm_start, callbacks
-        See :class:`bcfw.StructuralSVM`. A warm start needs the same labels and the same tree; the features may have
-        other values than before.
+        See :class:`bcfw.StructuralSVM`. A warm start requires the labels and the tree of the earlier fit; the values of
+        the features may have changed.
     tree : None, "auto" or (E, 2) array of label pairs
         Pairs of labels that interact; they must form a forest. "auto" takes Chow and Liu's tree, the maximum spanning
-        tree of the labels' mutual information in the (weighted) training data. None leaves the labels independent.
+        tree of the labels' mutual information in the (weighted) training data. With None, labels are independent.
     normalize : bool
         Divide the number of wrong labels by L.
     fit_intercept : bool
-        Append a constant feature to x, whose weights are the intercept. False minimises over ``coef_`` and
+        Append a constant feature to x; its weights are the intercept. False minimises over ``coef_`` and
         ``edge_coef_`` alone.
     intercept_scaling : float
-        The constant feature's value. The intercept is regularised like every weight; the larger this value, the
-        less, but the more passes training needs.
+        The constant feature's value. The intercept is regularised like all weights: a larger value weakens its
+        regularisation, but training needs more passes.
     probability, probability_folds
         See :class:`bcfw.MulticlassSVM`.
 
     Attributes
     ----------
     classes_ : array
-        0, ..., L - 1; or the K sorted classes, if y held one class per example.
+        0, ..., L - 1; or the K sorted classes, if y had one class per example.
     coef_ : (L, F) array
         One row per label. A view of ``result_.w``.
     intercept_ : (L,) array
         Zero without ``fit_intercept``.
     edges_ : (E, 2) array
-        The pairs of the tree.
+        The pairs of labels that are edges of the tree.
     edge_coef_ : (E, 2, 2) array
         ``V[e, s, t]``, the score of label ``edges_[e, 0]`` being s and label ``edges_[e, 1]`` being t.
     duality_gap_ : float
-        Certified bound on how far the objective is from its minimum.
+        Certified bound on the objective minus its minimum.
     n_iter_ : int
-        Passes over the data, at least 1.
+        Number of passes over the data, at least 1.
     lam_ : float
-        The regularisation used, also when C was given.
+        The lam of the training, also when C was given.
     result_ : bcfw.Result
-        All else about the run. Without ``warm_start``, equal examples are merged into one with the sum of their weights
-        before training.
+        The full result of the run. Without ``warm_start``, equal examples are merged before training into one example
+        with the sum of their weights.
     temperature_ : float
-        What scores are divided by to become probabilities; only with ``probability=True``.
+        Divisor of the scores that turns them into probabilities; only with ``probability=True``.
     n_features_in_, feature_names_in_
-        Number of features, and their names if X had them.
+        Number of features, and their names if X had names.
 
     Examples
     --------
@@ -130,7 +131,7 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
         self._keep(locals())
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Differences of max-marginals: the score of the best y with ``y_l = 1`` less that of the best without.
+        """Return differences of max-marginals: the best score with ``y_l = 1`` minus the best score with ``y_l = 0``.
 
         Parameters
         ----------
@@ -140,14 +141,14 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
         -------
         (n, L) array
             Positive where label l is predicted. Without a tree these are the scores ``X @ coef_.T + intercept_``.
-            If y held one of two classes per example: (n,), positive where ``classes_[1]`` is predicted.
+            If y had one of two classes per example: (n,), positive where ``classes_[1]`` is predicted.
         """
         X = self._inputs(X)
         differences = forest_max_marginals(in_pieces(X, self.coef_.T) + self.intercept_, self.edges_, self.edge_coef_)
         return differences if self._is_indicator or len(self.classes_) > 2 else differences[:, 0]
 
     def predict(self, X: Any) -> np.ndarray:
-        """(n, L) labels of the highest score; (n,) classes, if y held one class per example."""
+        """Return the (n, L) labels with the highest scores; the (n,) classes, if y had one class per example."""
         check_is_fitted(self)
         if self._is_indicator:
             return self.result_.predict(self._with_constant(self._inputs(X)))
@@ -158,9 +159,9 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities ``P(y_l = 1 | x)`` of the labels, (n, L); needs ``probability=True``.
 
-        These are the marginals of ``P(y | x) = exp(score(x, y) / temperature_) / Z``, where the temperature is that of
-        the largest likelihood of held-out labels. If y held one class per example: (n, K) probabilities of the classes,
-        those of the labels divided by their sum, or for two classes (1 - p, p).
+        These are the marginals of ``P(y | x) = exp(score(x, y) / temperature_) / Z``; the temperature maximises the
+        likelihood of held-out labels. If y had one class per example, the result is (n, K), the probabilities of the
+        classes: the probabilities of the labels divided by their sum, or (1 - p, p) for two classes.
         """
         self._require_temperature()
         labels = self._probabilities(self._with_constant(self._inputs(X))).labels
@@ -171,10 +172,10 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
         return labels / labels.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Fraction of examples whose labels are all predicted right."""
+        """Return the fraction of examples whose labels are all predicted right."""
         check_is_fitted(self)
         truth = binary_labels(y, len(self.classes_), self._name) if self._is_indicator else dense(y)
-        return float(super().score(X, truth, sample_weight))  # scikit-learn refuses one sparse column
+        return float(super().score(X, truth, sample_weight))  # scikit-learn's score refuses a single sparse column
 
     def _inputs(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -190,11 +191,11 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
         X, y = validate_data(self, X, y, multi_output=True, ensure_all_finite=False, **INPUT)
         require_finite(X, self._name)
         weight = read_sample_weight(sample_weight, X.shape[0])
-        # A dense single column is one class per example, as everywhere in scikit-learn.
+        # As everywhere in scikit-learn, a dense y with one column has one class per example.
         self._is_indicator = sp.issparse(y) or (y.ndim == 2 and y.shape[1] > 1)
         Y = self._indicator(y) if self._is_indicator else self._one_vs_rest(y, weight)
         tree = chow_liu_tree(Y, weight) if isinstance(self.tree, str) and self.tree == "auto" else self.tree
-        if not self.warm_start:  # it needs the examples in the order of the last fit, whatever their weights
+        if not self.warm_start:  # a warm start needs the examples in the order of the last fit, even with weight 0
             X, Y, weight = merge_repeats(X, Y, weight)
         return Task(Multilabel(tree, self.normalize), self._with_constant(X), Y, weight)
 
@@ -204,7 +205,7 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
         return Y
 
     def _one_vs_rest(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-        """(n, K) indicator of the classes; (n, 1) of the second one, if they are two."""
+        """Return the (n, K) indicator of the classes; for two classes, the (n, 1) indicator of the second class."""
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)

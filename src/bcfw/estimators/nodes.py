@@ -1,4 +1,4 @@
-"""What the estimators share that put labels on the nodes of graphs: reading, prediction, scores."""
+"""NodeSVM: base of GraphSVM and TreeSVM, which label the nodes of graphs; it reads data, predicts and scores."""
 
 from __future__ import annotations
 
@@ -24,24 +24,27 @@ from bcfw.result import Result
 class NodeSVM(LabelSVM):
     """Base of the estimators whose outputs are labels of a graph's nodes; a subclass chooses the model (``_model``).
 
-    X is a list of tuples ``(node_features (V, F), edges (E, 2), edge_features (E, G))``, y a list with V labels for
-    each, None or -1 for nodes without label.
+    X is a list of tuples ``(node_features (V, F), edges (E, 2), edge_features (E, G))``; y is a list with V labels for
+    each graph, None or -1 for nodes without label.
     """
 
     normalize: bool
 
     def _model(self, cost: np.ndarray) -> Any:
-        """The model for the options at hand; ``cost`` is (K, K), class weights included."""
+        """Return the model for the estimator's options; ``cost`` is (K, K) and includes the class weights."""
         raise NotImplementedError
 
     def predict(self, X: Any) -> list[Any]:
-        """The best labels of every graph: (V,) arrays, or lists if the labels are objects such as tuples."""
+        """Return the best labels of every graph: (V,) arrays, or lists if labels are objects, for example tuples."""
         check_is_fitted(self)
         labels = [self.classes_[codes] for codes in self.result_.predict(self._graphs(X))]
         return [one.tolist() for one in labels] if self.classes_.dtype.kind == "O" else labels
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Fraction of the labelled nodes predicted right; ``sample_weight`` has one number per graph."""
+        """Return the fraction of labelled nodes that are predicted right.
+
+        ``sample_weight`` has one number per graph, which weights all nodes of the graph.
+        """
         check_is_fitted(self)
         predicted = self.result_.predict(self._graphs(X))
         flat, known, offsets = self._flatten(y, [len(codes) for codes in predicted])
@@ -77,7 +80,10 @@ class NodeSVM(LabelSVM):
         return Task(self._model(cost), graphs, truths, weight)
 
     def _graphs(self, X: Any, reset: bool = False) -> list[Any]:
-        """The graphs as the model sees them, of one number of node features, which ``reset`` takes from the first."""
+        """Return the graphs in the form that the model takes; raise unless all have equally many node features.
+
+        With ``reset``, for fitting, the first graph sets the number of features; otherwise the fit has set it.
+        """
         graphs = []
         for i, x in enumerate(read_list(X, "X", self._name)):
             where = f"{self._name}: example {i}"
@@ -92,7 +98,7 @@ class NodeSVM(LabelSVM):
         return graphs
 
     def _flatten(self, y: Any, sizes: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The labels of all labelled nodes, which nodes these are, and the graphs' offsets."""
+        """Return the labels of all labelled nodes, a mask of the labelled nodes, and the graphs' offsets."""
         flat, offsets = flatten(y, sizes, "nodes", self._name)
         known = np.array([not is_unlabelled(label) for label in flat.tolist()], dtype=bool)
         given = flat[known]
@@ -104,10 +110,10 @@ class NodeSVM(LabelSVM):
         self._set_unary(result.w[: F * K].reshape(-1, K))
 
     def _warm_key(self, task: Task) -> Any:
-        """A hash of costs and data: averages are kept as differences to the truth on the very same graphs."""
+        """Return a hash of costs and data: the dual state has averages of feature differences of these very graphs."""
         return joblib.hash((vars(task.model), task.X, task.y, self.classes_.tolist()))
 
 
 def is_unlabelled(label: Any) -> bool:
-    """None and the number -1 stand for no label."""
+    """Return whether a label stands for "no label": None or the number -1."""
     return label is None or (isinstance(label, Number) and not isinstance(label, bool) and label == UNLABELLED)

@@ -1,4 +1,4 @@
-"""Choosing lam inside an estimator: a regularisation path for every fold, and the lam that does best on average."""
+"""PathSearch: base of the estimators that choose lam by a regularisation path per fold and the best mean score."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from bcfw.training import thread_count
 
 
 class Scoring(Option):
-    """What a search maximises: a word of the estimator's own, the name of a scikit-learn scorer, or a callable."""
+    """Option ``scoring``: a score of the estimator itself, by name, a scikit-learn scorer's name, or a callable."""
 
     def __init__(self, own: Choice) -> None:
         super().__init__(own.default)
@@ -41,47 +41,47 @@ class Scoring(Option):
 
 
 class PathPoint(NamedTuple):
-    """Weights of a path, in the place of an estimator's result."""
+    """Weights of a path at one breakpoint; stands for the ``result_`` of an estimator while it is scored."""
 
     model: Any
     w: np.ndarray
     kernel_weights: None = None
 
     def predict(self, X: Any) -> Any:
-        """Decode inputs with the weights."""
+        """Return the best outputs for the inputs X."""
         return predict(self.model, self.w, X)
 
 
 class Data(NamedTuple):
-    """Examples as the user gave them, with their weights (None: all 1)."""
+    """Examples in the form that the user gave, with their sample weights (None: all 1)."""
 
     X: Any
     y: Any
     weight: np.ndarray | None
 
     def take(self, indices: np.ndarray) -> Data:
-        """Some of the examples."""
+        """Return the examples with the given indices."""
         X, y = (_safe_indexing(values, indices) for values in (self.X, self.y))
         return Data(X, y, None if self.weight is None else self.weight[indices])
 
 
 class Fold(NamedTuple):
-    """A path over the training examples of a fold, and the score of every breakpoint's weights on the others."""
+    """A path for the training examples of a fold, and the scores of all breakpoints' weights on held-out examples."""
 
     path: RegularizationPath
     scores: np.ndarray
 
     def at(self, lambdas: np.ndarray) -> np.ndarray:
-        """Scores at any lam that the path covers; above its first breakpoint predictions stay the same."""
+        """Return the scores at values of lam that the path covers; the first breakpoint's score holds above it, too."""
         places = np.searchsorted(-self.path.lambdas, -lambdas, side="right") - 1
         return self.scores[np.maximum(places, 0)]
 
 
 class PathSearch(BaseSVM):
-    """Base of the estimators that choose lam; stands before the class of the estimator whose lam is chosen.
+    """Base of the estimators that choose lam; it comes before the estimator with a given lam among the base classes.
 
-    A subclass says what that estimator is (``_single``) and what may be maximised (``_scoring``), and writes its
-    constructor. The options are documented in :class:`bcfw.StructuralSVMCV`.
+    A subclass sets ``_single``, the class of the estimator with a given lam, and ``_scoring``, the scores that the
+    search may maximise, and writes its constructor. The options are documented in :class:`bcfw.StructuralSVMCV`.
     """
 
     eps: float
@@ -109,9 +109,9 @@ class PathSearch(BaseSVM):
         ----------
         X, y : training data, in the form that the class describes
         sample_weight : (n,) array or None
-            Non-negative weights, in training and in validation; an integer weight equals repetition.
+            Non-negative weights for training and validation; an integer weight equals repetition.
         groups : (n,) array or None
-            For a ``cv`` that keeps groups of examples together.
+            Groups for a ``cv`` that keeps the examples of a group together.
 
         Returns
         -------
@@ -120,22 +120,22 @@ class PathSearch(BaseSVM):
         before = dict(vars(self))
         try:
             self._search(X, y, sample_weight, groups)
-            self.__dict__.pop("result_", None)  # of an earlier fit
+            self.__dict__.pop("result_", None)  # an earlier fit may have set it
             if self.refit:
                 super().fit(X, y, sample_weight)
-        except BaseException:  # an earlier fit stays as it was
+        except BaseException:  # keep the earlier fit unchanged
             self.__dict__ = before
             raise
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """What ``scoring`` says of the predictions for X; higher is better."""
+        """Return the score, by the option ``scoring``, of the predictions for X; higher is better."""
         if self._scoring.own.accepts(self.scoring):
             return float(super().score(X, y, sample_weight))  # type: ignore[misc]
         return self._measure(self, Data(X, y, sample_weight))
 
     def _saved_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Also the path and what lam was chosen by."""
+        """Return the header and the arrays of a model file, with the path and the validation that chose lam."""
         header, arrays = super()._saved_state()
         path, chosen = self.path_._saved(arrays), encode(self.validation_._asdict(), "validation", arrays)
         return {**header, "path": path, "validation": chosen}, arrays
@@ -164,9 +164,9 @@ class PathSearch(BaseSVM):
         return self.validation_.best
 
     def _search(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        """Set ``path_`` and all that says how lam is chosen."""
+        """Set ``path_``, ``scores_``, ``validation_`` and ``lam_``."""
         self._read_options()
-        self._read(X, y, sample_weight)  # so that mistakes are named by the indices of all examples
+        self._read(X, y, sample_weight)  # so that errors name an index into all examples, not into a fold
         X, y = indexable(X, self._one_per_example(y))
         data = Data(X, y, read_sample_weight(sample_weight, example_count(y)))
         splits = self._splits(data, groups)
@@ -181,7 +181,7 @@ class PathSearch(BaseSVM):
         self._choose(folds)
 
     def _splits(self, data: Data, groups: Any) -> list[Any]:
-        """Indices of the training and of the validation examples of every fold."""
+        """Return the indices of the training and of the validation examples of every fold."""
         strata = self._strata(data.y)
         try:
             cv = check_cv(self.cv, strata, classifier=is_classifier(self))
@@ -193,15 +193,15 @@ class PathSearch(BaseSVM):
         return splits
 
     def _one_per_example(self, y: Any) -> Any:
-        """Outputs in a form that can be split into folds."""
+        """Return the outputs in a form that can be split into folds."""
         return y
 
     def _strata(self, y: Any) -> np.ndarray | None:
-        """Classes whose shares folds should keep; None if there are no such."""
+        """Return the classes by which folds are stratified; None for folds that are not stratified."""
         return None
 
     def _fold(self, name: str, training: Data, held_out: Data | None, seed: int, verbose: int) -> Fold:
-        """The path of some examples, and its scores on others."""
+        """Return the path of the training examples and its scores on the held-out examples."""
         single = self._single(**self._single_options())
         if verbose:
             print(f"the path of {name}:", file=sys.stderr, flush=True)
@@ -231,12 +231,15 @@ class PathSearch(BaseSVM):
         scores = np.zeros(0)
         if held_out is not None:
             scores = path.evaluate(lambda w: self._score_of(single, PathPoint(path.model, w), held_out))
-        if self.verbose and not verbose:  # else the path's own display has said so
+        if self.verbose and not verbose:  # with verbose, the path's own display has printed the summary
             print(f"{name}: {path.summary()}", file=sys.stderr, flush=True)
         return Fold(path, scores)
 
     def _single_options(self) -> dict[str, Any]:
-        """Options of the estimator whose lam is chosen; labels that a fold has not seen are wrong, not an error."""
+        """Return the options of the estimator whose lam is chosen.
+
+        In a fold, labels that its training examples do not have count as wrong predictions and raise no error.
+        """
         known = self._single._get_param_names()
         options = {name: value for name, value in self.get_params(deep=False).items() if name in known}
         if not self._scoring.own.accepts(self.scoring):
@@ -245,7 +248,7 @@ class PathSearch(BaseSVM):
         return {**options, **{name: value for name, value in fixed.items() if name in known}}
 
     def _score_of(self, single: BaseSVM, point: PathPoint, held_out: Data) -> float:
-        """The score of one breakpoint's weights."""
+        """Return the score of one breakpoint's weights on the held-out examples."""
         single.result_ = point  # type: ignore[assignment]
         single._set_weights(point)  # type: ignore[arg-type]
         return self._measure(single, held_out)
@@ -266,7 +269,10 @@ class PathSearch(BaseSVM):
             ) from error
 
     def _choose(self, folds: list[Fold]) -> None:
-        """The best lam among the breakpoints of all folds, where all paths are known."""
+        """Set ``scores_``, ``validation_`` and ``lam_``, the best lam among the breakpoints of all folds.
+
+        Only breakpoints that the paths of all folds have reached are considered.
+        """
         end = max(fold.path.end for fold in folds)
         union = np.unique(np.concatenate([fold.path.lambdas for fold in folds]))[::-1]
         self.scores_ = np.array([fold.at(union[union >= end]) for fold in folds])

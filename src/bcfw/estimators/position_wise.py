@@ -1,4 +1,4 @@
-"""Transformers of scikit-learn for sequences: applied to every position."""
+"""PositionWise: a scikit-learn transformer applied to every position of sequences."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from bcfw.inputs.numbers import offsets
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.inputs.sequences import Sequences, read_sequences
 
-#: Positions that are no rows of numbers: dicts of features, and texts.
+#: Types of positions that are not rows of numbers: dicts of features, and strings.
 UNREAD = (dict, str)
 
 
 def inner_has(method: str) -> Callable[[PositionWise], bool]:
-    """A condition: the transformer inside has a method."""
+    """Return a condition for ``available_if``: the inner transformer has a method of this name."""
     return lambda outer: hasattr(vars(outer).get("transformer_", outer.transformer), method)
 
 
 class PositionWise(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """A transformer for sequences: any transformer of scikit-learn, applied position by position.
+    """Transformer of sequences that applies any scikit-learn transformer position by position.
 
-    It is fitted on the positions of all sequences, stacked to one matrix. What it makes of them is cut into sequences
-    again. Sparse results stay sparse.
+    The inner transformer is fitted on the positions of all sequences, stacked to one matrix. Its result is split into
+    sequences again. Sparse results stay sparse.
 
-    X is a list of (T_i, F) arrays or sparse matrices, or :class:`bcfw.Sequences`; the result is of the same kind. The
-    positions of a sequence may also be dicts or texts, for a transformer that takes those: ``DictVectorizer``,
-    ``FeatureHasher``, the vectorizers of text.
+    X is a list of (T_i, F) arrays or sparse matrices, or :class:`bcfw.Sequences`; the result is a list or Sequences,
+    too. The positions of a sequence may also be dicts or strings, if the inner transformer takes them:
+    ``DictVectorizer``, ``FeatureHasher``, the vectorizers of text.
 
     Parameters
     ----------
     transformer : a transformer of scikit-learn
-        It is cloned, not changed. Its parameters are reached as ``transformer__<name>``; as a step of a pipeline made
-        by ``make_pipeline`` as ``positionwise__transformer__<name>``.
+        It is cloned, not changed. The names of its parameters are ``transformer__<name>``, and
+        ``positionwise__transformer__<name>`` in a pipeline made by ``make_pipeline``.
 
     Attributes
     ----------
     transformer_ : transformer
         The fitted clone.
     n_features_in_, feature_names_in_
-        Those of ``transformer_``, if it has them.
+        The attributes of ``transformer_``, if it has them.
 
     Examples
     --------
@@ -73,10 +73,11 @@ class PositionWise(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         ----------
         X : list of (T_i, F) arrays or sparse matrices, or Sequences
         y : list of T_i labels each, or None
-            The transformer gets the labels of all positions one after the other. Labels that are no numbers or texts
-            (tuples, mixed types) are numbered before.
+            The transformer receives the labels of all positions in one array. Labels that are neither numbers nor
+            strings (tuples, mixed types) are replaced by class numbers.
         sample_weight : (n,) array or None
-            Weights of the sequences, which each position takes over; only for transformers whose ``fit`` takes them.
+            Weights of the sequences; each position gets the weight of its sequence. Only for transformers whose ``fit``
+            has ``sample_weight``.
 
         Returns
         -------
@@ -87,7 +88,7 @@ class PositionWise(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and transform the same sequences, by the transformer's own ``fit_transform``."""
+        """Fit the transformer and return the transformed sequences, by its own ``fit_transform`` if it has one."""
         positions, labels, options, ends = self._stacked(X, y, sample_weight)
         self.transformer_ = clone(self.transformer)
         if hasattr(self.transformer_, "fit_transform"):
@@ -97,21 +98,21 @@ class PositionWise(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         return cut_again(result, ends, isinstance(X, Sequences))
 
     def transform(self, X: Any) -> Any:
-        """Transform every position: a list of (T_i, F') arrays or sparse matrices, or Sequences if X are those."""
+        """Return the transformed sequences: a list of (T_i, F') arrays or sparse matrices; for Sequences, Sequences."""
         check_is_fitted(self)
         positions, ends = stack_positions(X)
         return cut_again(self.transformer_.transform(positions), ends, isinstance(X, Sequences))
 
     @available_if(inner_has("inverse_transform"))
     def inverse_transform(self, X: Any) -> Any:
-        """Bring transformed sequences back, if the transformer can."""
+        """Return sequences that are transformed back; only if the transformer has ``inverse_transform``."""
         check_is_fitted(self)
         positions, ends = stack_positions(X)
         return cut_again(self.transformer_.inverse_transform(positions), ends, isinstance(X, Sequences))
 
     @available_if(inner_has("get_feature_names_out"))
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the transformed features."""
+        """Return the names of the transformed features."""
         check_is_fitted(self)
         return np.asarray(self.transformer_.get_feature_names_out(input_features))
 
@@ -126,7 +127,7 @@ class PositionWise(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         return np.asarray(self.transformer_.feature_names_in_)
 
     def _stacked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray | None, dict[str, Any], np.ndarray]:
-        """Positions, their labels, options of the transformer's ``fit``, and the offsets of the sequences."""
+        """Return the positions, their labels, options for the transformer's ``fit``, and the sequences' offsets."""
         positions, ends = stack_positions(X)
         lengths = np.diff(ends)
         labels = None if y is None else position_labels(y, lengths)
@@ -139,7 +140,7 @@ class PositionWise(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
         return positions, labels, {"sample_weight": np.repeat(weight, lengths)}, ends
 
     def __sklearn_tags__(self) -> Any:
-        """Those of the transformer, for sequences."""
+        """Return the tags of the inner transformer, adapted to sequences."""
         tags = super().__sklearn_tags__()
         inner = get_tags(self.transformer)
         tags.input_tags.two_d_array = False
@@ -154,7 +155,7 @@ class PositionWise(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
 
 
 def stack_positions(X: Any) -> tuple[Any, np.ndarray]:
-    """The positions of all sequences, as one matrix or as a list of dicts or texts; the offsets of the sequences."""
+    """Return the positions of all sequences, as a matrix or a list of dicts or strings, and the sequences' offsets."""
     given = read_sequences(X, "PositionWise")
     if isinstance(given, Sequences):
         return given.rows, given.offsets
@@ -180,20 +181,20 @@ def stack_positions(X: Any) -> tuple[Any, np.ndarray]:
 
 
 def stack_frames(frames: list[Any]) -> Any:
-    """Data frames one below the other, so that the transformer sees the names and types of the columns."""
+    """Return data frames stacked to one data frame, so that the transformer sees the columns' names and types."""
     import pandas
 
     return pandas.concat(frames, ignore_index=True)
 
 
 def position_labels(y: Any, lengths: np.ndarray) -> np.ndarray:
-    """The labels of all positions, in a form that scikit-learn takes."""
+    """Return the labels of all positions in a form that scikit-learn takes: an array of numbers or strings."""
     flat, ends = flatten(y, lengths, "positions", "PositionWise")
     return find_classes(flat, example_of(ends, "PositionWise"))[1] if flat.dtype.kind == "O" else flat
 
 
 def cut_again(result: Any, ends: np.ndarray, stacked: bool) -> Any:
-    """Transformed positions as ``Sequences``, or as a list with one matrix per sequence."""
+    """Return transformed positions as ``Sequences``, or as a list with one matrix per sequence."""
     if sp.issparse(result):
         result = result.tocsr()
     n_rows = np.shape(result)[0]

@@ -1,4 +1,4 @@
-"""Probabilities from an SVM's scores: one temperature, fitted to labels that the weights have not seen."""
+"""Probabilities from an SVM's scores: a temperature for the scores, fitted to held-out labels."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ from bcfw.options import Count, Flag, Positive
 from bcfw.result import Result
 from bcfw.saved_arrays import SavedArrays
 
-#: Where scores know nothing of the labels: differences of scores, times the sharpness, stay below this.
+#: If held-out scores carry no information about the labels, the sharpness (one over the temperature) is chosen so small
+#: that sharpness times score differences are at most this number.
 FLAT = 1e-3
 
-#: Relative accuracy of the sharpness; how fast the search for an interval grows, and how often at most.
+#: Relative accuracy of the sharpness; growth factor of the search for an interval, and its largest number of steps.
 ACCURACY = 1e-6
 GROWTH = 4.0
 MOST_GROWTHS = 30
 
 
 class ProbabilitySVM(BaseSVM):
-    """Base of the estimators with ``predict_proba``, whose models have a sum-product.
+    """Base of the estimators with ``predict_proba``, whose models can compute marginals by a sum-product algorithm.
 
-    ``P(y | x) = exp(<w, phi(x, y)> / temperature_) / Z``: scores of an SVM, made into probabilities by one number.
+    ``P(y | x) = exp(<w, phi(x, y)> / temperature_) / Z``: a single number turns the scores of an SVM into
+    probabilities.
     """
 
     probability: bool
@@ -53,7 +55,7 @@ class ProbabilitySVM(BaseSVM):
 
     def _complete(self, task: Task) -> None:
         """Fit the temperature to the labels of every fold, scored by weights trained on the other folds."""
-        self.__dict__.pop("temperature_", None)  # of an earlier fit
+        self.__dict__.pop("temperature_", None)  # an earlier fit may have set it
         if not self.probability or self.result_.status == "interrupted":
             return
         weight = np.ones(len(task.y)) if task.sample_weight is None else task.sample_weight
@@ -67,7 +69,7 @@ class ProbabilitySVM(BaseSVM):
         self.temperature_ = fit_temperature(held_out)
 
     def _folds(self, task: Task, weight: np.ndarray) -> list[np.ndarray]:
-        """Indices of the examples of every fold; where each has one label, labels are shared out evenly."""
+        """Return the indices of the examples of every fold; if every example has one label, folds are stratified."""
         used = np.flatnonzero(weight > 0.0)
         if len(used) < 2:
             raise InputError(f"{type(self).__name__}: probability=True needs at least 2 examples, got {len(used)}")
@@ -79,12 +81,12 @@ class ProbabilitySVM(BaseSVM):
         return [np.sort(order[k::n_folds]) for k in range(n_folds)]
 
     def _require_temperature(self) -> None:
-        """Raise unless the last fit has found a temperature."""
+        """Raise unless the last fit has set ``temperature_``."""
         check_is_fitted(self)
         check_is_fitted(self, "temperature_", msg="%(name)s has no temperature; fit it again, with probability=True")
 
     def _probabilities(self, X: Any) -> Any:
-        """The model's probabilities for inputs in its own form."""
+        """Return the model's probabilities for inputs in the form that the model takes."""
         weights = self.result_.kernel_weights
         if weights is not None:
             return weights.probabilities(X, self.temperature_)
@@ -92,7 +94,10 @@ class ProbabilitySVM(BaseSVM):
 
 
 class NeedsProbability:
-    """A decorator: scikit-learn's ``available_if``, with an error whose last line says what to do."""
+    """Decorator of methods that need ``probability=True``.
+
+    It is scikit-learn's ``available_if``, but the message of the AttributeError says what to do.
+    """
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self._hidden = available_if(offers_probabilities)(method)
@@ -106,7 +111,7 @@ class NeedsProbability:
 
 
 def offers_probabilities(estimator: Any) -> bool:
-    """Whether ``predict_proba`` is there."""
+    """Return True if the estimator has ``predict_proba``; raise AttributeError if not."""
     if not estimator.probability:
         name = type(estimator).__name__
         raise AttributeError(f"{name}: predict_proba needs probability=True; make the estimator with it and fit it")
@@ -114,30 +119,31 @@ def offers_probabilities(estimator: Any) -> bool:
 
 
 class HeldOut(NamedTuple):
-    """Examples that some weights were not trained on, with their sample weights."""
+    """Log-likelihood and sample weights of held-out examples, which the weights were not trained on."""
 
     likelihood: LogLikelihood
     weight: np.ndarray
 
 
 def held_out_labels(result: Result, task: Task, weight: np.ndarray) -> HeldOut:
-    """The labels of a task, as the model and the weights of a result score them."""
+    """Return the log-likelihood of a task's labels under the model and the weights of a result."""
     if result.kernel_weights is not None:
         return HeldOut(result.kernel_weights.log_likelihood(task.X, task.y), weight)
     return HeldOut(LogLikelihood(result.model, result.w, result.model.pack(task.X, task.y)), weight)
 
 
 def fit_temperature(held_out: list[HeldOut]) -> float:
-    """The temperature of the largest log-likelihood of held-out labels, which is concave in its inverse b.
+    """Return the temperature that maximises the log-likelihood of held-out labels.
 
-    Labels that are all predicted right would have the largest likelihood in the limit of b = infinity. As in Platt's
-    method, n labels are therefore taken for slightly wrong: the truth has the weight ``n / (n + 1)``, and all outputs
-    together, each as much, the rest. With the mean score m over all outputs, the slope of the log-likelihood is
+    The log-likelihood is concave in the sharpness b, the inverse of the temperature. If all labels are predicted right,
+    it increases up to the limit b = infinity. Therefore labels are smoothed as in Platt's method: with n labels, the
+    truth has the weight ``n / (n + 1)``, and the rest is spread evenly over all outputs. With m_i the mean score over
+    all outputs, the slope of the log-likelihood is
 
         sum_i s_i [n/(n + 1) s(y_i) + 1/(n + 1) m_i - sum_y P_b(y) s(y)].
 
-    Scores that are no better than none at b = 0 get a small b: probabilities that are nearly equal, in the order of
-    the scores.
+    If this slope is not positive at b = 0, the scores do not help to predict the labels. Then b is small: probabilities
+    are nearly equal and in the order of the scores.
     """
     n = sum(len(part.weight) for part in held_out)
     weight = np.concatenate([part.weight for part in held_out])
@@ -157,7 +163,7 @@ def fit_temperature(held_out: list[HeldOut]) -> float:
 
 
 def falling_root(slope: Callable[[float], float], start: float) -> float:
-    """Where a function that falls on the positive numbers is zero; the search begins at ``start``."""
+    """Return the zero of a function that is decreasing on the positive numbers; the search starts at ``start``."""
     factor = GROWTH if slope(start) > 0.0 else 1.0 / GROWTH
     here = start
     for _ in range(MOST_GROWTHS):
@@ -170,7 +176,7 @@ def falling_root(slope: Callable[[float], float], start: float) -> float:
 
 
 def take(task: Task, indices: np.ndarray) -> Task:
-    """Some of a task's examples."""
+    """Return the task with the examples of the given indices only."""
     weight = None if task.sample_weight is None else task.sample_weight[indices]
     X, y = (_safe_indexing(values, indices) for values in (task.X, task.y))
     return Task(task.model, X, y, weight)

@@ -1,4 +1,4 @@
-"""Weighted and repeated examples in one form, so that integer weights equal repetition exactly."""
+"""Merging of repeated examples, so that training with integer weights equals training on repetitions exactly."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-#: Numbers hashed at a time, which bounds the scratch memory.
+#: How many numbers are hashed at a time; bounds the temporary memory.
 CHUNK = 1 << 20
 
 
 def merge_repeats(X: Any, codes: np.ndarray, weight: np.ndarray | None) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """Merge equal examples, add their weights and drop those of weight zero, in an order that only content decides.
+    """Merge equal examples, add their weights and drop examples of weight zero.
 
-    The optimum depends only on the summed weight of every distinct pair (x, y); here the whole run does, so that a fit
-    with integer weights and a fit on repeated examples, in whatever order, take the same steps. Without weights and
-    without repeats everything is returned as it came.
+    The optimum depends only on the summed weight of every distinct pair (x, y). After merging, the whole run depends
+    only on these sums: the result is in an order that only the content of the examples decides, so that a fit with
+    integer weights and a fit on repeated examples, in whatever order, take equal steps. Without weights and without
+    repeated examples, the arguments are returned unchanged.
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ def merge_repeats(X: Any, codes: np.ndarray, weight: np.ndarray | None) -> tuple
     Returns
     -------
     X, codes, weight
-        Of the distinct examples.
+        The distinct examples.
     """
     keep = np.arange(len(codes)) if weight is None else np.flatnonzero(weight > 0)
     keys = content_keys(X, codes)[keep]
@@ -43,9 +44,9 @@ def merge_repeats(X: Any, codes: np.ndarray, weight: np.ndarray | None) -> tuple
 
 
 def content_keys(X: Any, codes: np.ndarray) -> np.ndarray:
-    """(n, 2) 64-bit keys of the pairs (x, y): two independent multiply-and-add hashes of the numbers' bits.
+    """Return (n, 2) 64-bit keys of the pairs (x, y): two independent multiply-and-add hashes of the numbers' bits.
 
-    Sums modulo 2^64 do not depend on the order of summation, so equal rows have equal keys wherever they stand.
+    Sums modulo 2^64 do not depend on the order of summation, so equal rows have equal keys at all places of X.
     """
     rng = np.random.default_rng(0x5EED)
     factors = rng.integers(1 << 63, size=(X.shape[1], 2), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
@@ -62,6 +63,9 @@ def content_keys(X: Any, codes: np.ndarray) -> np.ndarray:
 
 
 def bits(values: np.ndarray) -> np.ndarray:
-    """The bits of real numbers as 64-bit words; small whole numbers have theirs on top, so the halves are mixed."""
+    """Return the bits of real numbers as 64-bit words.
+
+    Small whole numbers differ in the upper bits only; therefore the upper half is mixed into the lower half.
+    """
     words = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
     return words ^ (words >> np.uint64(32))

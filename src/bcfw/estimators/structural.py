@@ -1,4 +1,4 @@
-"""A structural SVM over any model as a scikit-learn estimator."""
+"""StructuralSVM: a structural SVM for any model as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bcfw.result import Result
 from bcfw.run import Callback
 from bcfw.solvers import Solver
 
-#: Examples, and weight vectors for each, on which a user's oracle is tried before training.
+#: Number of examples, and of weight vectors for each example, on which a user's oracle is tried before training.
 TRIED_EXAMPLES = 3
 TRIED_WEIGHTS = 3
 
@@ -41,45 +41,47 @@ class StructuralSVM(BaseSVM):
     Parameters
     ----------
     model : bcfw.Model
-        A built-in structure or your own; it is not changed.
+        A built-in model or your own; fitting does not change it.
     lam : float
         Regularisation, > 0.
     C : float or None
-        ``1/(lam S)``, the constant of other SVMs; where given, it takes the place of ``lam``, whatever that is.
+        ``1/(lam S)``, the constant of other SVMs. If C is given, ``lam`` is ignored.
     solver : Solver or str
         "auto", a name in ``bcfw.solvers.SOLVERS``, or an instance with options.
     tol : float
         Stop when ``gap <= tol P(0)``; P(0) is the weighted mean of the worst losses.
     scoring : "loss" or "exact"
-        What :meth:`score` returns: one minus the mean loss, or the fraction of outputs that are exactly right.
+        The value of :meth:`score`: one minus the mean loss, or the fraction of outputs that are exactly right.
     check_model : bool
         Before training, try a model written in Python on three examples with :func:`bcfw.check_model`.
     max_passes, max_seconds : float
-        Limits; whichever comes first. Ending by one gives a ``bcfw.ConvergenceWarning``.
+        Limits of the run. A run that reaches a limit gives a ``bcfw.ConvergenceWarning``.
     random_state : int, RandomState or None
-        Makes the run reproducible; a whole number is the ``seed`` of :func:`bcfw.train`.
+        Seed of the run's random choices; a whole number is the ``seed`` of :func:`bcfw.train`.
     n_jobs : int or None
-        Threads of the certificate passes; -1 takes all cores, None is 1.
+        Number of threads of the certificate passes; -1 takes all cores, None is 1.
     verbose : int
-        0 quiet, 1 a live display, 2 plain lines.
+        0: quiet; 1: a live display; 2: plain lines.
     warm_start : bool
-        Start each fit from the dual state that the last one left, if the data are the same (lam, C, sample weights and
-        solver may differ); otherwise, and always without it, a fit starts afresh. Pickles keep the state only with it.
+        With True, each fit starts from the dual state of the last fit if model and data are equal (lam, C, sample
+        weights and solver may differ); otherwise it starts from the beginning. With False, each fit starts from the
+        beginning, and pickles leave out the dual state.
     callbacks : sequence of callables
-        Each is called with a :class:`bcfw.solvers.PassInfo` after every pass; True stops. Cloning copies them.
+        Each is called with a :class:`bcfw.solvers.PassInfo` after every pass and stops the run by returning True.
+        Cloning the estimator copies the callbacks.
 
     Attributes
     ----------
     coef_ : (d,) array
-        The weights w; not there with a kernel, where ``result_.kernel_weights`` has support vectors instead.
+        The weights w. With a kernel there is no ``coef_``; ``result_.kernel_weights`` has support vectors instead.
     duality_gap_ : float
         Certified bound on ``P(coef_) - min P``.
     n_iter_ : int
-        Passes over the data, at least 1.
+        Number of passes over the data, at least 1.
     lam_ : float
-        The regularisation used, also when C was given.
+        The lam of the training, also when C was given.
     result_ : bcfw.Result
-        All else about the run.
+        The full result of the run.
 
     Examples
     --------
@@ -122,12 +124,12 @@ class StructuralSVM(BaseSVM):
         self._keep(locals())
 
     def predict(self, X: Any) -> Any:
-        """The best output of every input, as the model returns them (usually a list)."""
+        """Return the best output of every input, in the form that the model returns (usually a list)."""
         check_is_fitted(self)
         return self.result_.predict(X)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """(n,) scores ``<w, phi(x, y)>`` of the predicted outputs y."""
+        """Return the (n,) scores ``<w, phi(x, y)>`` of the predicted outputs y."""
         outputs, X = self.predict(X), by_position(X)
         model, w = self.result_.model, self.result_.w
         if w is None:
@@ -135,10 +137,10 @@ class StructuralSVM(BaseSVM):
         return np.array([inner(model.features(X[i], y), w) for i, y in enumerate(outputs)], dtype=np.float64)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """One minus the mean loss, which is the accuracy for 0/1 and normalised Hamming losses; higher is better.
+        """Return one minus the mean loss, which is the accuracy for 0/1 and normalised Hamming losses.
 
-        With ``scoring="exact"``: the fraction of outputs that equal the truth, as far as it is known. Both are
-        weighted by ``sample_weight``.
+        With ``scoring="exact"``, return the fraction of outputs that equal the truth; parts of the truth without label
+        are not compared. Both means are weighted by ``sample_weight``.
         """
         self._scoring.check("StructuralSVM", "scoring", self.scoring)
         X = by_position(X if hasattr(X, "__getitem__") else list(X))
@@ -166,12 +168,12 @@ class StructuralSVM(BaseSVM):
         return Task(self.model, X, y, read_sample_weight(sample_weight, len(y)))
 
     def _set_weights(self, result: Result) -> None:
-        self.__dict__.pop("coef_", None)  # of an earlier fit
+        self.__dict__.pop("coef_", None)  # an earlier fit may have set it
         if result.w is not None:
             self.coef_ = result.w
 
     def _warm_key(self, task: Task) -> Any:
-        """A hash of model and data: in feature space the state of other data would not be feasible."""
+        """Return a hash of model and data: the dual state, in feature space, is feasible for these data only."""
         try:
             return joblib.hash((task.model, task.X, task.y))
         except Exception as error:
@@ -181,7 +183,7 @@ class StructuralSVM(BaseSVM):
 
 
 def is_right(model: Model, y_true: Any, y: Any) -> bool:
-    """Whether an output equals the truth wherever that has a label."""
+    """Return whether an output equals the truth wherever the truth has a label."""
     if model._unlabelled is None:
         return same_output(y_true, y)
     truth, output = np.asarray(y_true), np.asarray(y)
@@ -189,5 +191,5 @@ def is_right(model: Model, y_true: Any, y: Any) -> bool:
 
 
 def inner(phi: Any, w: np.ndarray) -> float:
-    """``<w, phi>`` for dense or sparse features."""
+    """Return ``<w, phi>`` for dense or sparse features."""
     return float((phi.reshape(1, -1) @ w)[0] if sp.issparse(phi) else np.ravel(phi) @ w)

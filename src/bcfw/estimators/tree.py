@@ -1,4 +1,4 @@
-"""Labels on the nodes of trees as a scikit-learn estimator."""
+"""TreeSVM: labels on the nodes of trees as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from bcfw.solvers import Solver
 
 
 class TreeSVM(ProbabilitySVM, NodeSVM):
-    """Labels on the nodes of trees and forests by a structural SVM with an exact oracle.
+    """Node labelling of trees and forests by a structural SVM with an exact oracle.
 
     The score of labels y for a tree is
-    ``sum_p x_p'coef[y_p] + b[y_p] + sum_{e = (p, q)} sum_g f_eg edge_coef[g, y_p, y_q]``: every pair of labels of two
-    neighbours has weights of its own. The loss of a tree is the mean over its labelled nodes of
+    ``sum_p x_p'coef[y_p] + b[y_p] + sum_{e = (p, q)} sum_g f_eg edge_coef[g, y_p, y_q]``, with separate weights for
+    every pair of neighbouring labels. The loss of a tree is the mean over its labelled nodes of
     ``cost[true, predicted]``. Best labels are found by dynamic programming (:class:`bcfw.models.Tree`), and the duality
-    gap is always certified. :class:`bcfw.GraphSVM` with ``pairwise="full"`` is the same for graphs with cycles.
+    gap is always certified. :class:`bcfw.GraphSVM` with ``pairwise="full"`` has this score for graphs with cycles.
 
-    X is a list of tuples ``(node_features (V, F), edges (E, 2), edge_features (E, G))`` whose edges form no cycle,
-    features dense or sparse (edge features may be None, a constant); y a list with V labels for each: two or more
-    different ones of any hashable type, and None or -1 for nodes without label, which take no part in training or in
-    the score (a tree without any label counts as not given).
+    X is a list of tuples ``(node_features (V, F), edges (E, 2), edge_features (E, G))`` whose edges form no cycle.
+    Features are dense or sparse; edge features may be None, which stands for a constant feature. y is a list with V
+    labels for each tree: two or more different labels of any hashable type, and None or -1 for nodes without label,
+    which do not take part in training or in the score. A tree without any label is ignored.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class TreeSVM(ProbabilitySVM, NodeSVM):
         See :class:`bcfw.StructuralSVM`. Features are summed over the nodes while the loss is a mean, so good values of
         lam grow with the size of the trees.
     symmetric : bool
-        Whether ``edge_coef[g, a, b] = edge_coef[g, b, a]``, so that an edge's nodes may change places.
+        Whether ``edge_coef[g, a, b] = edge_coef[g, b, a]``, so that the direction of an edge has no effect.
     cost, class_weight, normalize, fit_intercept, intercept_scaling, unseen
         See :class:`bcfw.GraphSVM`.
     probability, probability_folds
@@ -51,9 +51,10 @@ class TreeSVM(ProbabilitySVM, NodeSVM):
     edge_coef_ : (G, K, K) array
         Weights of the edge features for each pair of classes.
     duality_gap_, n_iter_, lam_, result_
-        Certified bound on the suboptimality, passes (at least 1), regularisation used, all else about the run.
+        Certified bound on the suboptimality, number of passes (at least 1), lam of the training, and the full result of
+        the run.
     temperature_ : float
-        What scores are divided by to become probabilities; only with ``probability=True``.
+        Divisor of the scores that turns them into probabilities; only with ``probability=True``.
     n_features_in_ : int
         Number of node features.
 
@@ -97,9 +98,9 @@ class TreeSVM(ProbabilitySVM, NodeSVM):
         self._keep(locals())
 
     def decision_function(self, X: Any) -> list[np.ndarray]:
-        """Max-marginals, a (V, K) array per tree: the score of the best labels among those with ``y_p = classes_[k]``.
+        """Return the max-marginals, a (V, K) array per tree: the best score of the tree with ``y_p = classes_[k]``.
 
-        Their largest entry in the row of a node belongs to the predicted label, up to ties.
+        The largest entry in the row of a node belongs to the predicted label, up to ties.
         """
         check_is_fitted(self)
         return self.result_.model.max_marginals(self.result_.w, self._graphs(X))  # type: ignore[no-any-return]
@@ -109,7 +110,7 @@ class TreeSVM(ProbabilitySVM, NodeSVM):
         """Probabilities ``P(y_p = classes_[k] | x)``, a (V, K) array per tree; needs ``probability=True``.
 
         These are the marginals of ``P(y | x) = exp(score(x, y) / temperature_) / Z`` over the labels y of the whole
-        tree, where the temperature is that of the largest likelihood of held-out trees (of their labelled nodes).
+        tree; the temperature maximises the likelihood of the labelled nodes of held-out trees.
         """
         self._require_temperature()
         return [one.nodes for one in self._probabilities(self._graphs(X))]

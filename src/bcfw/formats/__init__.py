@@ -1,4 +1,7 @@
-"""Text files of examples: readers, predictions in the input's format, and attributes for the words of sentences."""
+"""Formats of text files with examples: reading, writing with predictions, and attribute sets for words in sentences.
+
+Training and tagging with these files are in :mod:`bcfw.text`.
+"""
 
 from __future__ import annotations
 
@@ -27,5 +30,5 @@ __all__ = [
     "open_lines",
 ]
 
-#: The formats by their names.
+#: The formats by name.
 FORMATS: dict[str, type[Format]] = {format.name: format for format in (Columns, Crfsuite, Libsvm, Table)}

@@ -10,25 +10,26 @@ from typing import Any, NamedTuple
 
 from bcfw.errors import InputError, OptionError, nearest
 
-#: The columns of a token that fields read.
+#: Indices of the columns of a token that fields read.
 WORD, TAG = 0, 1
 
-#: The attribute that every position has, and those of the first and the last one.
+#: The attribute that every position has, and the attributes of the first and of the last position.
 CONSTANT, BEGIN, END = "bias", "__BOS__", "__EOS__"
 
 #: The value of a field outside the sentence.
 OUTSIDE = "__OUT__"
 
-#: For how many words attributes are kept: more than most texts have.
+#: Largest number of words whose attributes are cached; most texts have fewer different words.
 KEPT = 1 << 15
 
 RUNS = re.compile(r"(.)\1+", flags=re.DOTALL)
 
 
 class Field(NamedTuple):
-    """What a template looks at: a column, and the value for a cell of that column.
+    """Field of a template: a column, and the function ``of`` from a cell of this column to the field's value.
 
-    An optional field has the value None for some cells: it is absent. A flag is there or absent, without a value.
+    The value of an optional field is None for some cells, which then do not have the field. A flag is an optional field
+    whose value is not written into the attribute.
     """
 
     column: int
@@ -38,7 +39,7 @@ class Field(NamedTuple):
 
 
 class Kept(dict[str, Any]):
-    """Values of a function that are computed once; all are forgotten when there are too many."""
+    """Cache of a function's values; it is emptied when it is full."""
 
     def __init__(self, function: Callable[[str], Any]) -> None:
         super().__init__()
@@ -52,7 +53,7 @@ class Kept(dict[str, Any]):
 
 
 def shape(word: str) -> str:
-    """Letters and digits by their kind: X, x and d.
+    """Return the word with upper-case letters replaced by X, lower-case letters by x and digits by d.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def shape(word: str) -> str:
 
 
 def short_shape(word: str) -> str:
-    """The shape with runs of one kind collapsed.
+    """Return the shape of a word with repeated characters collapsed to one.
 
     Examples
     --------
@@ -105,7 +106,7 @@ FIELDS = {
 
 
 class Template(NamedTuple):
-    """One kind of attribute: fields at places relative to the token, written as "w[-1]|w[0]"."""
+    """Template of an attribute: fields at places relative to the token, written as "w[-1]|w[0]"."""
 
     text: str
     parts: list[tuple[str, int]]
@@ -127,30 +128,31 @@ class Template(NamedTuple):
 
 
 class AttributeSet:
-    """Function of a sentence, the tuples of its tokens' columns, that gives the attributes of each position.
+    """Function from a sentence, a list of tuples with the columns of its tokens, to the attributes of each position.
 
-    Attributes are strings such as ``w[-1]|w[0]=of|the``, the names of fields with their places and then the values.
-    Outside the sentence the value is ``__OUT__``, and every position has the attribute ``bias``. Sets without padding
-    have neither: a template that looks outside gives nothing, and the first and the last position have ``__BOS__`` and
-    ``__EOS__``.
+    Attributes are strings, for example ``w[-1]|w[0]=of|the``: the names of fields with their places, then the values.
+    With padding, values outside the sentence are ``__OUT__``, and every position has the attribute ``bias``. Without
+    padding, a template that looks outside the sentence gives no attribute, positions have no ``bias``, and the first
+    and the last position have ``__BOS__`` and ``__EOS__``.
 
     Parameters
     ----------
     name : str
-        A key of :data:`ATTRIBUTE_SETS`.
+        Name of the set; built-in sets are stored by name in :data:`ATTRIBUTE_SETS`.
     templates : iterable of str
-        Such as "w[0]" or "w[-1]|w[0]", of the fields in ``FIELDS``; those that are optional stand alone.
+        Templates of the fields in ``FIELDS``, for example "w[0]" or "w[-1]|w[0]". An optional field cannot be combined
+        with others.
     lam : float
         Regularisation that suits the set.
     encoding : str or None
-        Scheme of labels that suits it, "BIO" or "IOBES"; None for labels that are no spans.
+        Scheme of labels that suits the set, "BIO" or "IOBES"; None for labels that are not span labels.
     padding : bool
-        Whether there are values outside the sentence.
+        Whether values outside the sentence are ``__OUT__``.
 
     Attributes
     ----------
     n_columns : int
-        How many columns, without the label's, the set looks at.
+        Number of columns that the set reads, without the label's column.
 
     Examples
     --------
@@ -178,16 +180,16 @@ class AttributeSet:
         self._of_cells = self._groups_by_cell()
 
     def __call__(self, sentence: Sequence[Sequence[str]]) -> list[list[str]]:
-        """The attributes of each position.
+        """Return the attributes of each position.
 
         Parameters
         ----------
         sentence : list of tuples of str
-            The columns of each token, without labels. Columns that the set does not look at may follow.
+            The columns of each token, without labels. Further columns are ignored.
         """
         check_columns(sentence, self.n_columns, f"the attribute set {self.name!r}")
         n = len(sentence)
-        margin = [""] * self._reach  # cells outside; those inside are never empty
+        margin = [""] * self._reach  # "" marks cells outside the sentence; cells inside are never empty
         cells = [margin + [token[column] for token in sentence] + margin for column in range(self.n_columns)]
         groups: list[Iterable[Iterable[str]]] = [
             map(attributes, cells[column][self._reach + place : self._reach + place + n])
@@ -213,7 +215,7 @@ class AttributeSet:
         self.__init__(**state)  # type: ignore[misc]
 
     def _groups_by_cell(self) -> dict[tuple[int, int], Callable[[str], tuple[str, ...]]]:
-        """For each column and place, the function that gives the attributes that depend on that cell alone."""
+        """Return, for each column and place, the function from this cell to the attributes that depend on it alone."""
         groups: dict[tuple[int, int], list[tuple[str, Field]]] = {}
         for text, parts in self.templates:
             if len(parts) == 1:
@@ -229,12 +231,15 @@ class AttributeSet:
                 return outside
             values = [(text, field, field.of(cell)) for text, field in fields]
             names = [text if field.flag else f"{text}={value}" for text, field, value in values if value is not None]
-            return tuple(map(intern, names))  # words share most of theirs
+            return tuple(map(intern, names))  # most attributes occur for many words
 
         return Kept(attributes).__getitem__
 
     def _combinations(self, cells: list[list[str]], n: int) -> list[list[str]]:
-        """For each template of several parts, the attribute of each position; "" for one that looks outside in vain."""
+        """Return, for each template of several parts, the attributes of the positions.
+
+        Without padding, the attribute is "" at positions where the template looks outside the sentence.
+        """
         fields = {name for template in self._combined for name, _ in template.parts}
         values = {name: self._values(FIELDS[name], cells) for name in fields}
         out = []
@@ -253,7 +258,7 @@ class AttributeSet:
 
 
 def check_columns(sentence: Sequence[Sequence[str]], n_columns: int, what: str) -> None:
-    """Raise unless a sentence has a token, and all its tokens as many columns as are looked at."""
+    """Raise unless a sentence has tokens and each token has at least ``n_columns`` columns."""
     fewest = min(map(len, sentence), default=0)
     if fewest < n_columns:
         raise InputError(
@@ -263,20 +268,20 @@ def check_columns(sentence: Sequence[Sequence[str]], n_columns: int, what: str) 
 
 
 def choose_attributes(n_columns: int, labels: Iterable[str]) -> AttributeSet:
-    """The built-in set that suits a file of columns.
+    """Return the built-in attribute set that suits a file of columns.
 
     Parameters
     ----------
     n_columns : int
-        Number of its columns with the label.
+        Number of columns of the file, including the label.
     labels : iterable of str
-        Those of the training data, each at least once.
+        All labels that occur in the training data.
 
     Returns
     -------
     AttributeSet
-        For labels of spans "chunking" where there are three columns (the second has part-of-speech tags), else
-        "ner"; for other labels "tagging".
+        For span labels, "chunking" if there are three columns (the second has part-of-speech tags), otherwise "ner";
+        for other labels, "tagging".
 
     Examples
     --------
@@ -284,7 +289,7 @@ def choose_attributes(n_columns: int, labels: Iterable[str]) -> AttributeSet:
     >>> choose_attributes(3, ["B-NP", "I-NP", "O"]).name, choose_attributes(2, ["NN", "VB"]).name
     ('chunking', 'tagging')
     """
-    from bcfw.inputs.spans import are_span_labels  # loads numpy, which reading needs not
+    from bcfw.inputs.spans import are_span_labels  # imported here because it loads numpy, which readers do not need
 
     if not are_span_labels(set(labels)):
         return ATTRIBUTE_SETS["tagging"]
@@ -292,12 +297,15 @@ def choose_attributes(n_columns: int, labels: Iterable[str]) -> AttributeSet:
 
 
 def _at(places: Iterable[int], *names: str) -> list[str]:
-    """Each field at each place: "w[-1]", "w[0]", ...."""
+    """Return the templates of each field at each place: "w[-1]", "w[0]", ...."""
     return [f"{name}[{place}]" for place in places for name in names]
 
 
 def _runs(name: str, length: int, first: int, last: int) -> list[str]:
-    """All runs of so many neighbouring places from the first to the last: "w[-1]|w[0]", "w[0]|w[1]", ...."""
+    """Return the templates of a field at ``length`` neighbouring places: "w[-1]|w[0]", "w[0]|w[1]", ....
+
+    All places are between ``first`` and ``last``, both included.
+    """
     starts = range(first, last - length + 2)
     return ["|".join(_at(range(start, start + length), name)) for start in starts]
 
@@ -324,7 +332,7 @@ NER = [
     *_runs("cs", 3, -1, 1),
 ]
 
-#: The built-in sets by their names; lam and encoding are those that did best on held-out sentences.
+#: The built-in sets by name; their lam and encoding had the best results on held-out sentences.
 ATTRIBUTE_SETS = {
     one.name: one
     for one in (

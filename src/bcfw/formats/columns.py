@@ -1,4 +1,4 @@
-"""Columns, one line per token: the files of the CoNLL shared tasks and of CRF++."""
+"""Format "conll": columns, one line per token, as in the files of the CoNLL shared tasks and of CRF++."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar
 from bcfw.errors import InputError
 from bcfw.formats.format import Format, Position
 
-#: Begins a line between documents.
+#: Beginning of a line that separates documents.
 DOCUMENT = "-DOCSTART-"
 
 BLANKS = re.compile("[ \t]+")
@@ -19,13 +19,14 @@ class Columns(Format):
     """Format "conll": columns separated by blanks or tabs, the label last, empty lines between sentences.
 
     An entry of ``Example.x`` is the tuple of a token's fields without its label. All lines have equally many columns;
-    in files without labels it is one less. Lines that begin with "-DOCSTART-" end a sentence and belong to none.
-    Predictions come in one more column, after the label if there is one, as the program conlleval reads them.
+    files without labels have one column less. Lines that begin with "-DOCSTART-" end a sentence and belong to no
+    sentence. Predictions are appended as a further column, after the label if there is one, as the program conlleval
+    reads them.
 
     Parameters
     ----------
     columns : int, optional
-        Number of columns with the label.
+        Number of columns, including the label.
 
     Examples
     --------
@@ -50,7 +51,7 @@ class Columns(Format):
             if line.startswith(DOCUMENT):
                 document += 1
                 return None
-            # split() also splits at blanks of other scripts, which may be parts of words
+            # Without arguments, split() also splits at blanks of other scripts, which may be parts of words.
             fields = line.split() if line.isascii() else BLANKS.split(line.strip(" \t"))
             if len(fields) != width:
                 width = self._width(len(fields), width)
@@ -60,7 +61,7 @@ class Columns(Format):
         return read
 
     def _width(self, found: int, width: int) -> int:
-        """The number of columns of this file, from its first line, or an error."""
+        """Return the number of columns of this file, taken from its first line; raise if a line has another number."""
         if width:
             raise InputError(f"{_columns(found)}, but {width} in the lines before; every line needs the same")
         if self.settings["columns"] is None:

@@ -1,4 +1,4 @@
-"""Attributes separated by tabs, one line per token: the files of CRFsuite."""
+"""Format "crfsuite": attributes separated by tabs, one line per token, as in the files of CRFsuite."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from bcfw.errors import InputError
 from bcfw.formats.format import Format, Position, finite
 
-#: A character after a backslash, a colon, or other characters.
+#: An escaped colon or backslash, a colon, or other characters.
 PIECES = re.compile(r"\\([:\\])|(:)|([^:\\]+|\\)")
 
 
@@ -16,8 +16,8 @@ class Crfsuite(Format):
     r"""Format "crfsuite": a label and attributes, separated by tabs; empty lines between sequences.
 
     An attribute is a text, or ``text:weight``; a colon that belongs to the text is written ``\:``, a backslash ``\\``.
-    An entry of ``Example.x`` is the list of a token's attributes: of texts where all weights are 1, else of pairs of a
-    text and a weight. A line that begins with a tab has no label. Predictions take the place of labels.
+    An entry of ``Example.x`` is the list of a token's attributes: a list of texts if all weights are 1, otherwise a
+    list of pairs (text, weight). A line that begins with a tab has no label. Predictions replace the labels.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Crfsuite(Format):
 
 
 def escaped(text: str) -> str:
-    r"""A label or an attribute as it stands in a file.
+    r"""Return a label or an attribute with the escapes that it has in a file.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def _read(line: str) -> Position:
 
 
 def _weighted(attributes: list[str]) -> list[str] | list[tuple[str, float]]:
-    """Texts without escapes where all weights are 1, else pairs of a text and a weight."""
+    """Return attributes without escapes: as texts if all weights are 1, otherwise as pairs (text, weight)."""
     pairs = [
         _pair(attribute) if ":" in attribute or "\\" in attribute else (attribute, 1.0) for attribute in attributes
     ]

@@ -1,4 +1,4 @@
-"""What all formats of text files share: examples out of lines, and lines with predictions out of examples."""
+"""Format: base class of the formats of text files, which reads examples from lines and writes them with predictions."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ class Example(NamedTuple):
     Attributes
     ----------
     line : int
-        Number of the line of its first position, from 1.
+        Number of the line of the first position, from 1.
     lines : list of str
-        All lines of the file since the example before, without line ends: those of the positions, the lines before and
-        between them (the header of a table, comments, "-DOCSTART-", empty lines), and the empty line that ends it.
+        All lines of the file since the previous example, without line ends: the lines of the positions, the lines
+        before and between them (the header of a table, comments, "-DOCSTART-", empty lines), and the empty line that
+        ends the example.
     labels : list of str, or None
-        One per position; None where the file has no labels.
+        One label per position; None if the positions have no labels.
     x : list
-        What the positions have, one entry each; of which kind, the format says.
+        Inputs, one entry per position; the type of the entries depends on the format.
     places : list of int
-        Which of ``lines`` is the line of each position.
+        Index in ``lines`` of the line of each position.
     """
 
     line: int
@@ -37,37 +38,41 @@ class Example(NamedTuple):
 
 
 class Position(NamedTuple):
-    """One line, read: the key of its sequence (positions with equal keys follow each other), its label and inputs."""
+    """Content of one line: the key of its sequence, its label and its inputs.
+
+    Consecutive positions with equal keys belong to one sequence.
+    """
 
     key: Any
     label: str | None
     x: Any
 
 
-#: The key of a position that is an example on its own.
+#: The key of a position that is a single example.
 ALONE = object()
 
 
 class Format(ABC):
-    """A family of text files.
+    """Base class of the formats of text files.
 
-    An instance remembers what the first file that it reads, the training data, fixes: numbers of columns, say. Further
-    files are checked against that.
+    An instance stores settings, for example the number of columns. The first file that it reads, the training data,
+    determines all settings that are not given. Later files are checked against the settings.
 
     Parameters
     ----------
     **settings
-        Those of an earlier instance, or some of them, to choose them instead of finding them out; which there are,
-        ``defaults`` says.
+        Values of settings, for example all settings of an earlier instance. The names of a format's settings are the
+        keys of ``defaults``.
 
     Attributes
     ----------
     name : str
-        The word for the format, a key of :data:`bcfw.formats.FORMATS`.
+        The name of the format, a key of :data:`bcfw.formats.FORMATS`.
     settings : dict
-        What is known of the files, as JSON can store it; None is what the first file will fix.
+        The settings, which JSON can store; None stands for a setting that the first file will determine.
     sequences : bool
-        Whether examples are sequences. Without sequences each has one position. Known once the first file has begun.
+        Whether examples are sequences; otherwise each example has one position. It is known after the first line of the
+        first file has been read.
     """
 
     name: ClassVar[str]
@@ -87,16 +92,17 @@ class Format(ABC):
         return True
 
     def examples(self, lines: Iterable[str], source: str, labelled: bool | None = None) -> Iterator[Example]:
-        """Examples one after the other, each as soon as its last line has been read.
+        """Return an iterator over the examples; each is yielded as soon as its last line has been read.
 
         Parameters
         ----------
         lines : iterable of str
-            Without line ends, such as :func:`bcfw.formats.open_lines` gives. No line is asked for before it is needed.
+            Lines without line ends, for example from :func:`bcfw.formats.open_lines`. No line is requested before it is
+            needed.
         source : str
-            How messages call the file.
+            Name of the file in messages.
         labelled : bool or None
-            True: every position needs a label. Else files with and without labels are taken.
+            True: every position needs a label. Otherwise files with and without labels are accepted.
 
         Yields
         ------
@@ -105,20 +111,20 @@ class Format(ABC):
         Raises
         ------
         InputError
-            At a line that is not of this format; the message has its number.
+            At a line that does not have this format; the message has the line's number.
         """
         return (piece for piece in self.pieces(lines, source, labelled) if piece.x)
 
     def pieces(self, lines: Iterable[str], source: str, labelled: bool | None = None) -> Iterator[Example]:
-        """The examples, as :meth:`examples` gives them, and at last the lines after the last one.
+        """Yield the examples of :meth:`examples`, and finally the lines after the last example.
 
-        Those come as an example without positions. So the pieces have every line of the file once, in order, and
-        :meth:`text` of all pieces has as many lines as the file.
+        The lines after the last example are yielded as an example without positions. So the pieces contain every line
+        of the file once, in order, and :meth:`text` of all pieces has as many lines as the file.
         """
         read = self._reader()
         example: Example | None = None
         key: Any = None
-        kept: list[str] = []  # the lines since the example before
+        kept: list[str] = []  # the lines since the previous example
         number = found = 0
         for number, line in enumerate(lines, start=1):
             if not line or line.isspace():
@@ -146,7 +152,7 @@ class Format(ABC):
             example.x.append(position.x)
             if example.labels is not None and position.label is not None:
                 example.labels.append(position.label)
-            elif labelled or example.labels is not position.label:  # else both are None
+            elif labelled or example.labels is not position.label:  # no error if both are None
                 raise InputError(f"{source}, line {number}: {_about_label(position)}")
             if key is ALONE:
                 yield example
@@ -157,14 +163,15 @@ class Format(ABC):
             yield example or Example(number, kept, None, [], [])
 
     def ready(self, lines: Lines) -> bool:
-        """Whether the next example is already in memory, as far as one can know without reading it.
+        """Return whether the next example seems to be in memory already; this is not certain before it is read.
 
-        Where it is not, asking for it may have to wait for a pipe: write the predictions that there are before that.
+        If the next example is not in memory, reading it may have to wait for a pipe. A program should write its
+        predictions before it reads.
         """
         return lines.paragraph_waiting if self.empty_line_ends else lines.waiting
 
     def text(self, example: Example, predicted: list[str]) -> str:
-        """All lines of an example with predicted labels, in the format that it was read from, with line ends.
+        """Return all lines of an example with predicted labels, in the format of the file, with line ends.
 
         Parameters
         ----------
@@ -185,26 +192,27 @@ class Format(ABC):
 
     @abstractmethod
     def _reader(self) -> Callable[[str], Position | None]:
-        """Function that reads the lines of one file; None for a line that belongs to no position.
+        """Return a function that reads the lines of one file one by one.
 
-        Its errors say nothing of file and line number.
+        The function returns the position of a line, or None for a line that belongs to no position. Its errors do not
+        name the file and the line; the caller adds them.
         """
 
     @abstractmethod
     def _answered(self, line: str, label: str) -> str:
-        """The line of a position, with the label that is predicted for it."""
+        """Return the line of a position with its predicted label."""
 
     @abstractmethod
     def _looks(self) -> str:
-        """One sentence for the message of an empty file: what a line looks like."""
+        """Return a description of a line of this format, for error messages."""
 
     def _passed_on(self, line: str) -> str:
-        """A line that belongs to no position and is not empty, as it stands among predictions."""
+        """Return the form, in the output with predictions, of a line that is not empty and belongs to no position."""
         return line
 
 
 def finite(text: str, what: str) -> float:
-    """The number that ``text`` stands for, or an error that begins with ``what``."""
+    """Return the finite number that ``text`` stands for; raise an error that begins with ``what`` if it is none."""
     try:
         value = float(text)
     except ValueError:

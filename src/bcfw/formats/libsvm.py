@@ -1,4 +1,4 @@
-"""Numbered features, one line per example or position: the files of LIBSVM, SVMlight and SVMhmm."""
+"""Format "libsvm": numbered features, one line per example or position, as in LIBSVM, SVMlight and SVMhmm."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import ClassVar
 from bcfw.errors import InputError
 from bcfw.formats.format import ALONE, Format, Position, finite
 
-#: Largest index of a feature: what 32 bits hold.
+#: Largest index of a feature, the largest number of type int32.
 LARGEST = 2**31 - 1
 
 
 class Libsvm(Format):
-    r"""Format "libsvm": ``label index:value ... # comment``; with ``qid:number`` after the label, sequences.
+    r"""Format "libsvm": ``label index:value ... # comment``, or ``label qid:number index:value ...`` for sequences.
 
-    Indices begin at 1 and increase. An entry of ``Example.x`` is a pair of lists, the indices and the values of the
-    features that are given. Labels are numbers (several with commas between them), and stay as they are written:
-    "1" is not "+1". Lines without a label begin with ``qid`` or a feature. Consecutive lines with the same ``qid`` are
-    a sequence; without it every line is an example. Predictions take the place of labels.
+    Indices begin at 1 and increase. An entry of ``Example.x`` is a pair of lists: the indices and the values of the
+    features on the line. Labels are numbers (several are separated by commas) and are compared as texts: "1" is not
+    "+1". Lines without a label begin with ``qid`` or a feature. Consecutive lines with equal ``qid`` are a sequence;
+    without ``qid``, every line is an example. Predictions replace the labels.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Libsvm(Format):
 
 
 def _features(tokens: list[str]) -> tuple[list[int], list[float]]:
-    """Indices and values of ``index:value``."""
+    """Return the indices and the values of features ``index:value``."""
     try:
         pairs = [token.split(":") for token in tokens]
         indices = [int(index) for index, _ in pairs]
@@ -95,7 +95,7 @@ def _features(tokens: list[str]) -> tuple[list[int], list[float]]:
 
 
 def _fault(tokens: list[str]) -> InputError:
-    """What is wrong with the first of the features that are not well-formed."""
+    """Return an error that describes the first feature that is not well-formed."""
     indices = []
     try:
         for token in tokens:

@@ -1,4 +1,4 @@
-"""Lines of a text file or of standard input, as they come, checked: UTF-8, plain or compressed by gzip."""
+"""Lines of a text file or of standard input, read as they arrive: UTF-8 text, plain or compressed by gzip, checked."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ from typing import IO
 from bcfw.errors import InputError
 from bcfw.files import PathLike
 
-#: Most bytes that are read, or decompressed, at a time.
+#: Largest number of bytes that are read, or decompressed, at a time.
 PIECE = 1 << 18
 
-#: Most bytes of one line.
+#: Largest number of bytes of one line.
 LONGEST = 1 << 24
 
-#: How messages call standard input.
+#: Name of standard input in messages.
 STANDARD_INPUT = "standard input"
 
-#: The first byte of every gzip file. It is a control character: no text begins with it.
+#: The first byte of every gzip file. It is a control character, so no text begins with it.
 GZIP = b"\x1f"
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-#: What no text has: control characters other than tabs and line ends. A carriage return only comes before a newline.
+#: Control characters other than tabs and line ends, which no text has. A carriage return is allowed before a newline.
 CONTROLS = bytes({*range(32), 127} - set(b"\t\n\r"))
 CONTROL = re.compile(rb"[%s]|\r(?!\n)" % re.escape(CONTROLS))
 
 
 class Lines:
-    r"""Iterator over the lines of a binary file, without their ends ("\n" or "\r\n"); a context manager.
+    r"""Iterator over the lines of a binary file, without line ends ("\n" or "\r\n"); also a context manager.
 
-    Bytes are read as they come, so that the lines that a pipe has written are there before it writes the next.
+    Bytes are read as they arrive, so that each line of a pipe is available before the pipe writes the next line.
 
     Parameters
     ----------
     file : binary file with ``read1``
     source : str
-        How messages call it.
+        Name of the file in messages.
     longest : int
-        Most bytes of one line.
+        Largest number of bytes of one line.
 
     Attributes
     ----------
     source : str
-        How messages call the file.
+        Name of the file in messages.
     waiting : bool
-        Whether the next line is already in memory: asking for it reads nothing. While it is False the next line may
-        be long in coming, so that a program in a pipe should write what it has.
+        Whether the next line is already in memory. If not, the next line may take long to arrive, so that a program in
+        a pipe should write its output before it reads on.
     paragraph_waiting : bool
-        Whether the lines in memory have an empty line after one that is not empty: the end of a sentence.
+        Whether an empty line after a line that is not empty, the end of a sentence, is among the lines in memory.
 
     Raises
     ------
     InputError
-        While lines are read: at a line that is not UTF-8, has control characters or is too long, and where
-        compressed data are damaged or end too soon. The lines before it come out first.
+        While lines are read: at a line that is not UTF-8, has control characters or is too long, and if compressed
+        data are damaged or incomplete. All lines before this line are returned first.
     """
 
     def __init__(self, file: IO[bytes], source: str, longest: int = LONGEST) -> None:
@@ -67,8 +67,8 @@ class Lines:
         self.longest = longest
         self._file = file
         self._number = 0
-        self._ahead: Iterator[str] = iter([])  # lines in memory that have not been asked for yet
-        self._left_at_end = 0  # how many of them will be left at the last end of a paragraph
+        self._ahead: Iterator[str] = iter([])  # lines in memory that have not been returned yet
+        self._left_at_end = 0  # how many of these lines come after the last end of a paragraph
         self._lines = self._read()
 
     @property
@@ -98,21 +98,24 @@ class Lines:
         for block in self._blocks():
             good = block[: block.rfind(b"\n", 0, self._end_of_text(block)) + 1]
             lines = good.decode("utf-8").replace("\r\n", "\n").split("\n")
-            lines.pop()  # what comes after the last line end: nothing
+            lines.pop()  # the empty string after the last line end
             self._left_at_end = len(lines) - 1 - _last_end(lines)
-            self._ahead = iter(lines)  # of a list, which knows how many are left
+            self._ahead = iter(lines)  # an iterator of a list has a length hint, the number of lines that are left
             yield from self._ahead
             self._number += len(lines)
             if len(good) < len(block):
                 raise self._error(self._fault(block[len(good) :].partition(b"\n")[0]))
 
     def _end_of_text(self, block: bytes) -> int:
-        """Where the first byte is that no text has, or the first line that is too long; else the block's length."""
+        """Return the index of the block's first byte that no text has, or of its first line that is too long.
+
+        Return the length of the block if it has neither.
+        """
         end = len(block)
         if end > self.longest:
             too_long = re.search(rb"[^\n]{%d}" % (self.longest + 1), block)
             end = too_long.start() if too_long else end
-        # The search is slow, so that it is only made for blocks that have something to find.
+        # The search is slow, so it is made only in blocks that have a wrong character.
         if len(block.translate(None, CONTROLS)) < len(block) or block.count(b"\r") > block.count(b"\r\n"):
             control = CONTROL.search(block, 0, end)
             end = control.start() if control else end
@@ -123,7 +126,7 @@ class Lines:
         return end
 
     def _fault(self, line: bytes) -> str:
-        """What is wrong with a line that is no text."""
+        """Return a description, for error messages, of a line that is not text."""
         control = CONTROL.search(line.removesuffix(b"\r"))
         if len(line) > self.longest:
             return f"more than {self.longest} bytes in one line; this is no text file of examples"
@@ -138,7 +141,7 @@ class Lines:
         raise AssertionError("a line without fault")
 
     def _blocks(self) -> Iterator[bytes]:
-        """Complete lines, as many as are there; the last one gets a line end where it has none."""
+        """Yield blocks of complete lines, as many as have arrived; a line end is added to the last line if missing."""
         begun: list[bytes] = []
         size = 0
         for piece in _without_mark(self._pieces()):
@@ -154,7 +157,7 @@ class Lines:
             yield b"".join((*begun, b"\n"))
 
     def _pieces(self) -> Iterator[bytes]:
-        """What the file has, decompressed, as it comes."""
+        """Yield the bytes of the file as they arrive, decompressed if the file is compressed."""
         raw = self._raw()
         first = next(raw, b"")
         yield from self._decompressed(first, raw) if first.startswith(GZIP) else _chain(first, raw)
@@ -170,11 +173,11 @@ class Lines:
             yield piece
 
     def _decompressed(self, first: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
-        """The members of a gzip file one after the other, in pieces of bounded size."""
+        """Yield the decompressed members of a gzip file one after the other, in pieces of bounded size."""
         member = zlib.decompressobj(wbits=31)
         try:
             for piece in _chain(first, raw):
-                while piece := piece.lstrip(b"\0") if member.eof else piece:  # zeros may stand between members
+                while piece := piece.lstrip(b"\0") if member.eof else piece:  # there may be zeros between members
                     if member.eof:
                         member = zlib.decompressobj(wbits=31)
                     yield member.decompress(piece, PIECE)
@@ -189,19 +192,19 @@ class Lines:
 
 
 def open_lines(path: PathLike, longest: int = LONGEST) -> Lines:
-    """The lines of a text file.
+    """Open a text file and return its lines.
 
     Parameters
     ----------
     path : path
-        The file; "-" is standard input. Files that were compressed by gzip are known by their first byte.
+        The file; "-" is standard input. Files that are compressed by gzip are recognised by their first byte.
     longest : int
-        Most bytes of one line.
+        Largest number of bytes of one line.
 
     Returns
     -------
     Lines
-        A context manager, and an iterator over lines without line ends.
+        An iterator over lines without line ends, and a context manager.
 
     Raises
     ------
@@ -220,13 +223,13 @@ def open_lines(path: PathLike, longest: int = LONGEST) -> Lines:
         return Lines(open(path, "rb"), str(path), longest)
     except IsADirectoryError as error:
         raise InputError(f"{path} is a folder; give the path of a file") from error
-    except (OSError, ValueError) as error:  # a ValueError for a null character in the name
+    except (OSError, ValueError) as error:  # open() raises a ValueError if the name has a null character
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"cannot read {path}: {reason}; give the path of a file, or - for standard input") from error
 
 
 def _last_end(lines: list[str]) -> int:
-    """Index of the last empty line after one that is not empty, -1 without one."""
+    """Return the index of the last empty line after a line that is not empty; -1 if there is none."""
     return next((k for k in range(len(lines) - 1, 0, -1) if lines[k - 1] and not lines[k]), -1)
 
 
@@ -237,7 +240,7 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The pieces without the byte order mark that some programs put before UTF-8."""
+    """Yield the pieces without the byte order mark that some programs write at the beginning of UTF-8 files."""
     begin = b""
     pieces = iter(pieces)
     for piece in pieces:

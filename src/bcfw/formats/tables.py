@@ -1,4 +1,4 @@
-"""Tables: files with separated values (CSV), one row per example or position."""
+"""Format "csv": tables of separated values, one row per example or position."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from bcfw.errors import InputError, OptionError, nearest
 from bcfw.formats.format import ALONE, Format, Position, finite
 
-#: What may separate cells. The first of them that the first line has is taken.
+#: Characters that may separate cells. The first of these that occurs in the first line is taken.
 DELIMITERS = ("\t", ";", ",")
 
-#: Names of label columns, in any case of letters.
+#: Names by which the label's column is found, in upper or lower case.
 LABELS = ("label", "class", "target")
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
@@ -24,28 +24,28 @@ QUOTED = re.compile('"[^"]*"')
 class Table(Format):
     """Format "csv": rows of cells separated by commas, semicolons or tabs, with or without a header.
 
-    The first line is a header if none of its cells is a number. An entry of ``Example.x`` is the list of a row's cells
-    without label and sequence: a float for a number; for a text the string "column=text", where columns without a
-    header are called "1", "2", .... Which columns hold texts, the first row says. Files without labels have one
-    column less, or nothing in the label's. A cell may stand in double quotes, but not on several lines. Predictions
-    come in one more column, "predicted".
+    The first line is a header if none of its cells is a number. Without a header, columns are called "1", "2", ....
+    An entry of ``Example.x`` is the list of a row's cells without label and sequence: a number is a float, a text is
+    the string "column=text". The first row decides which columns have texts. Files without labels have one column less,
+    or empty cells in the label's column. A cell may be in double quotes, but must be on one line. Predictions are
+    appended as a further column, "predicted".
 
     Parameters
     ----------
     delimiter : str, optional
-        What separates cells.
+        The character that separates cells.
     header : bool, optional
         Whether the first line has the names of the columns.
     label : str or int, optional
-        Name or position, from 0, of the label's column; -1 is the last. By default it is the first that is called
-        "label", "class" or "target", else the last.
+        Name or position, from 0, of the label's column; -1 is the last column. The default is the first column that is
+        called "label", "class" or "target", or else the last column.
     sequence : str or int, optional
-        Name or position of the column that says to which sequence a row belongs. Consecutive rows with the same
-        value are a sequence; without such a column every row is an example.
+        Name or position of the column that identifies the sequence of each row. Consecutive rows with equal values in
+        this column are a sequence; without this column, every row is an example.
     columns : list of str, optional
         Names of all columns.
     texts : list of bool, optional
-        Whether each column holds texts.
+        For each column, whether it has texts.
 
     Examples
     --------
@@ -68,9 +68,9 @@ class Table(Format):
         return self.settings["sequence"] is not None
 
     def attributes(self, cells: list[float | str]) -> list[tuple[str, float]]:
-        """An entry of ``Example.x`` as pairs of an attribute and its weight.
+        """Return an entry of ``Example.x`` as pairs (attribute, weight).
 
-        A number is the weight of the attribute that has the column's name; texts have the weight 1.
+        A number becomes the weight of the attribute with the column's name; texts are attributes with weight 1.
 
         Examples
         --------
@@ -118,7 +118,10 @@ class Table(Format):
         return [cell.strip() for cell in cells]
 
     def _begin(self, cells: list[str]) -> bool:
-        """Take the first line of a file: fix what is open, check the rest; returns whether labels are missing."""
+        """Read the first line of a file and return whether the label's column is missing.
+
+        Settings that are still None are determined; the others are checked.
+        """
         settings = self.settings
         if settings["columns"] is None:
             self._fix(cells)
@@ -134,7 +137,7 @@ class Table(Format):
         return len(cells) == len(without)
 
     def _fix(self, cells: list[str]) -> None:
-        """Find out all that the first line tells."""
+        """Determine header, columns, label and sequence from the first line."""
         settings = self.settings
         if settings["header"] is None:
             settings["header"] = not any(map(_is_number, cells))
@@ -200,7 +203,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _place(column: str | int, names: list[str], what: str) -> int:
-    """Position, from 0, of a column given by name or position."""
+    """Return the position, from 0, of a column given by name or position."""
     if isinstance(column, str):
         if column not in names:
             raise OptionError(f"{what}: there is no column {column!r:.60}; {nearest(column, names)}")

@@ -1,4 +1,4 @@
-"""Template files in the syntax of CRF++: a user's own attributes of words in sentences."""
+"""Template files in the syntax of CRF++, by which users define their own attributes of words in sentences."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from bcfw.files import PathLike
 from bcfw.formats.attribute_sets import check_columns
 from bcfw.formats.lines import open_lines
 
-#: A cell: row relative to the token, and column.
+#: A cell in a template: its row relative to the token, and its column.
 CELL = re.compile(r"%x\[(-?\d{1,3}),(\d{1,3})\]")
 
 
 class Templates:
-    r"""Function of a sentence, as :class:`bcfw.formats.AttributeSet`, from the text of a template file.
+    r"""Function from a sentence to attributes, like :class:`bcfw.formats.AttributeSet`, defined by a template file.
 
     A line such as ``U05:%x[-1,0]/%x[0,0]`` gives one attribute per position: each ``%x[row,column]`` is replaced by
-    the cell in that column (from 0) of the token so many rows away. Before the sentence, cells are ``_B-1``, ``_B-2``,
-    ..., after it ``_B+1``, .... The line ``B`` asks for transitions between labels, which chains always have. Empty
-    lines and lines that begin with ``#`` are skipped.
+    a cell, whose column is counted from 0 and whose row is relative to the token. Cells before the sentence are
+    ``_B-1``, ``_B-2``, ..., cells after the sentence ``_B+1``, .... The line ``B`` asks for transitions between labels,
+    which chains always have. Empty lines and lines that begin with ``#`` are skipped.
 
     Parameters
     ----------
     text : str
         All lines of the file.
     source : str
-        How messages call it.
+        Name of the file in messages.
 
     Attributes
     ----------
     text : str
-        As given: it makes the same templates again.
+        The text of the file, from which the templates can be made again.
     name : str
         "template".
     n_columns : int
-        How many columns, without the label's, the templates look at.
+        Number of columns that the templates read, without the label's column.
     lam : float
-        Regularisation to begin with.
+        Default regularisation.
     encoding : str
-        Scheme of labels, where they are of spans.
+        Scheme in which span labels are learned.
 
     Raises
     ------
     InputError
-        At a line that is no template, with its number; also for ``B`` with cells: scores of transitions do not depend
-        on the sentence.
+        At a line that is not a template; the message has its number. A line ``B`` with cells is also an error, because
+        scores of transitions do not depend on the sentence.
 
     Examples
     --------
@@ -77,12 +77,12 @@ class Templates:
 
     @classmethod
     def from_file(cls, path: PathLike) -> Templates:
-        """The templates of a text file."""
+        """Return the templates of a text file."""
         with open_lines(path) as lines:
             return cls("\n".join(lines), lines.source)
 
     def __call__(self, sentence: Sequence[Sequence[str]]) -> list[list[str]]:
-        """The attributes of each position of a sentence, given by the tuples of its tokens' columns."""
+        """Return the attributes of each position of a sentence, a list of tuples with the columns of its tokens."""
         check_columns(sentence, self.n_columns, self.source)
         n = len(sentence)
         before = [f"_B-{row}" for row in range(self._reach, 0, -1)]
@@ -97,7 +97,7 @@ class Templates:
         return [list(row) for row in zip(*kinds, strict=True)]
 
     def _read(self, line: str) -> None:
-        """Take one line: its text before the first cell, and each cell with the text after it."""
+        """Append the template of one line: the text before the first cell, and each cell with the text after it."""
         if not line or line.startswith("#"):
             return
         first, *rest = CELL.split(line)

@@ -1,4 +1,4 @@
-"""Bounds on the weights w, as users and models give them."""
+"""Reading of bounds on the weights w: several pairs (lower, upper) of users and models become one pair of arrays."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bcfw.inputs.numbers import dense, real
 
 
 def join_bounds(dim: int, *pairs: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """The intersection of several ``(lower, upper)``, each a number, a (d,) array or None; None if nothing is bounded.
+    """Return the intersection of several pairs ``(lower, upper)`` as two (d,) arrays; None if no weight is bounded.
 
-    A pair may be None as a whole.
+    ``lower`` and ``upper`` are each a number, a (d,) array or None. A pair may be None as a whole.
     """
     given_pairs = [pair for pair in pairs if pair is not None]
     if not given_pairs:
@@ -40,7 +40,7 @@ def join_bounds(dim: int, *pairs: Any) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def read_bound(given: Any, name: str, dim: int) -> np.ndarray:
-    """One side of the bounds as a (d,) array."""
+    """Return one side of the bounds, a number or an array, as a (d,) array."""
     array = real(dense(given), "bounds", name, OptionError)
     if array.shape not in ((), (dim,)):
         raise InputError(f"bounds: {name} has shape {array.shape}; it must be a number or have one per weight ({dim},)")

@@ -1,4 +1,4 @@
-"""Labels of any hashable type as the whole numbers 0 .. K-1 that models see, and back."""
+"""Conversion of labels of any hashable type to the class indices 0 .. K-1 that models see; class weights."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from bcfw.options import Choice, NonNegative
 #: Array kinds whose labels numpy can concatenate and sort without changing their type.
 FAMILIES = {"b": "number", "i": "number", "u": "number", "f": "number", "U": "text", "S": "bytes"}
 
-#: What the option ``unseen`` takes.
+#: Values of the option ``unseen``.
 UNSEEN = Choice("error", "wrong")
 
-#: Types whose only value means that something is missing, and is neither equal nor unequal to itself: pandas' NA, and
-#: what numpy has in place of masked entries. (NaN and NaT are not equal to themselves.)
+#: Types whose only value means "missing" and cannot be recognised by a comparison with itself: pandas' NA, and numpy's
+#: masked constant. (NaN and NaT are recognised because they are unequal to themselves.)
 MISSING = ("NAType", "MaskedConstant")
 
-#: Says which example a position in the flat labels belongs to.
+#: A function that returns, for an index into the flat labels, the example's name for error messages.
 Where = Callable[[int], str]
 
 
 def label_array(y: Any) -> np.ndarray:
-    """Labels as an array whose entries keep their type.
+    """Return labels as an array whose entries keep their type.
 
-    Arrays stay as they are. A list of numbers or of strings becomes an array of that type; any other list (tuples,
-    mixed types) an array of objects, because numpy would turn ``[1, "a"]`` into strings and tuples into rows.
+    Arrays are returned unchanged. A list of numbers or of strings becomes an array of numbers or strings. Any other
+    list (tuples, mixed types) becomes an array of objects, because numpy would turn ``[1, "a"]`` into strings and
+    tuples into rows.
     """
     unmasked(y, "y")
     if not isinstance(y, list | tuple | str):
@@ -53,14 +54,14 @@ def label_array(y: Any) -> np.ndarray:
 
 
 def object_array(values: Iterable[Any]) -> np.ndarray:
-    """A 1-D array of objects, also of tuples of equal length."""
+    """Return a 1-D array of objects, even if the objects are tuples of equal length."""
     return np.fromiter(values, dtype=object)
 
 
 def flatten(y: Any, sizes: Sequence[int] | np.ndarray, unit: str, owner: str) -> tuple[np.ndarray, np.ndarray]:
-    """All labels of all examples, one after another, and the (n + 1,) offsets of the examples.
+    """Return the labels of all examples in one array, and the (n + 1,) offsets of the examples.
 
-    Example i must have ``sizes[i]`` labels, one for each of its units ("positions", "nodes").
+    Raise unless example i has ``sizes[i]`` labels, one for each of its units ("positions", "nodes").
     """
     flat, lengths = joined_labels(y, owner)
     check_same_length(sizes, lengths, owner)
@@ -70,7 +71,7 @@ def flatten(y: Any, sizes: Sequence[int] | np.ndarray, unit: str, owner: str) ->
 
 
 def joined_labels(y: Any, owner: str, what: str = "y") -> tuple[np.ndarray, np.ndarray]:
-    """All labels of all examples, one after another, and the (n,) number of labels of each; errors call y ``what``."""
+    """Return the labels of all examples in one array, and the (n,) numbers of labels; errors call y ``what``."""
     if isinstance(y, Sequences):
         if y.rows.ndim != 1:
             raise InputError(f"{owner}: {what} must have one label per position, got rows of shape {y.rows.shape}")
@@ -89,7 +90,7 @@ def joined_labels(y: Any, owner: str, what: str = "y") -> tuple[np.ndarray, np.n
 
 
 def concatenated(arrays: list[np.ndarray]) -> np.ndarray:
-    """Arrays of labels one after the other; labels of different kinds stay what they are, as objects."""
+    """Return the concatenation of arrays of labels; labels of different kinds keep their types in an object array."""
     families = {FAMILIES.get(labels.dtype.kind) for labels in arrays if len(labels)}
     if len(families) == 1 and None not in families:
         return np.concatenate([labels for labels in arrays if len(labels)])
@@ -97,7 +98,10 @@ def concatenated(arrays: list[np.ndarray]) -> np.ndarray:
 
 
 def example_of(ends: np.ndarray, owner: str, places: np.ndarray | None = None) -> Where:
-    """A function that names the example of a position in the flat labels, or of ``places[position]``."""
+    """Return a function that names the example to which an index into the flat labels belongs.
+
+    If ``places`` is given, the function's argument is an index into ``places``, which has indices into the flat labels.
+    """
 
     def name(position: int) -> str:
         place = position if places is None else places[position]
@@ -107,7 +111,7 @@ def example_of(ends: np.ndarray, owner: str, places: np.ndarray | None = None) -
 
 
 def distinct(flat: np.ndarray, where: Where) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct labels, and for each entry of ``flat`` the index of its label among them."""
+    """Return the distinct labels, and for each entry of ``flat`` the index of its label in the distinct labels."""
     require_labels(flat, where)
     if flat.dtype.kind != "O":
         values, codes = np.unique(flat, return_inverse=True)
@@ -123,7 +127,10 @@ def distinct(flat: np.ndarray, where: Where) -> tuple[np.ndarray, np.ndarray]:
 
 
 def require_labels(labels: np.ndarray, where: Where) -> None:
-    """Raise with the place of the first label that is missing; ``where`` gets the rows of an (n, L) array."""
+    """Raise if a label is missing, with the place of the first missing label.
+
+    For an (n, L) array, ``where`` is called with the index of the row.
+    """
     if labels.dtype.kind == "O":
         missing = np.fromiter(map(is_missing, labels.ravel()), bool, labels.size).reshape(labels.shape)
     elif labels.dtype.kind in "fcmM":
@@ -139,17 +146,20 @@ def require_labels(labels: np.ndarray, where: Where) -> None:
 
 
 def is_missing(label: Any) -> bool:
-    """Whether something stands for a label that is not there."""
+    """Return whether a value stands for a missing label: None, NaN, NaT, pandas' NA or a masked entry."""
     if label is None or type(label).__name__ in MISSING:
         return True
     try:
         return bool(label != label)
-    except (TypeError, ValueError):  # arrays, which are no labels
+    except (TypeError, ValueError):  # arrays have no truth value; other checks refuse arrays as labels
         return False
 
 
 def find_classes(flat: np.ndarray, where: Where) -> tuple[np.ndarray, np.ndarray]:
-    """Classes, sorted if they can be compared, else in order of first appearance; and the codes of ``flat``."""
+    """Return the classes and, for each label of ``flat``, the index of its class.
+
+    Classes are sorted if they can be compared, otherwise in order of first appearance.
+    """
     values, codes = distinct(flat, where)
     try:
         order = sorted(range(len(values)), key=values.tolist().__getitem__)
@@ -161,9 +171,10 @@ def find_classes(flat: np.ndarray, where: Where) -> tuple[np.ndarray, np.ndarray
 
 
 def encode(flat: np.ndarray, classes: np.ndarray, unseen: str, where: Where) -> np.ndarray:
-    """Codes of labels to compare predictions with.
+    """Return the class indices of true labels, for the comparison with predictions.
 
-    A label that is not in ``classes`` is an error, or with ``unseen="wrong"`` gets -1, which no prediction equals.
+    A label that is not in ``classes`` raises an error; with ``unseen="wrong"`` its index is -1, which differs from
+    every prediction.
     """
     UNSEEN.check("score", "unseen", unseen)
     values, codes = distinct(flat, where)
@@ -181,7 +192,7 @@ def encode(flat: np.ndarray, classes: np.ndarray, unseen: str, where: Where) -> 
 
 
 def require_two_classes(totals: np.ndarray, classes: np.ndarray, owner: str) -> None:
-    """``totals`` is the (K,) weight of every class; training needs two with a positive one."""
+    """Raise unless at least two classes have positive weight; ``totals`` has the (K,) weights of the classes."""
     present = np.flatnonzero(totals > 0)
     if len(present) < 2:
         named = f" ({classes.tolist()[present[0]]!r})" if len(present) else ""
@@ -192,17 +203,19 @@ def require_two_classes(totals: np.ndarray, classes: np.ndarray, owner: str) -> 
 
 
 def class_weights(class_weight: Any, classes: np.ndarray, totals: np.ndarray, owner: str) -> np.ndarray:
-    """(K,) factor of every class.
+    """Return the (K,) factors of the classes that the option ``class_weight`` stands for.
 
     Parameters
     ----------
     class_weight : None, "balanced" or dict
-        Ones; ``S / (K S_k)``, where S_k is the class's total weight; or factors by label (1 for labels not named).
+        None: all factors are 1. "balanced": ``S / (K S_k)``, where S is the sum of the S_k and K the number of classes
+        with S_k > 0; the factor of a class with S_k = 0 is 0. dict: factors by label, 1 for labels that it does not
+        name.
     classes : (K,) array
     totals : (K,) array
-        S_k: summed sample weights of each class.
+        S_k: the sum of the sample weights of each class.
     owner : str
-        Whom errors name.
+        The name at the beginning of error messages.
     """
     if class_weight is None:
         return np.ones(len(classes))
@@ -213,7 +226,7 @@ def class_weights(class_weight: Any, classes: np.ndarray, totals: np.ndarray, ow
         raise OptionError(f"{owner}: class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
-    # A label that is absent from a fold is no mistake as long as every class of the fold is named.
+    # A fold may lack some labels, so an unknown label is an error only if class_weight leaves out a class of y.
     if unknown and any(label not in class_weight for label in labels):
         hint = nearest(unknown[0], map(str, labels))
         raise OptionError(f"{owner}: class_weight names {unknown[0]!r}, which is no label in y; {hint}")

@@ -1,4 +1,4 @@
-"""X and y as sequences of examples: found by position, counted, and of equal length."""
+"""X and y as sequences of examples: indexing by position, counting, and the check for equal length."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bcfw.errors import InputError
 
 
 def by_position(values: Any) -> Any:
-    """Examples that ``[i]`` finds by their position: tables and series (pandas), which look up names, as arrays.
+    """Return examples such that ``values[i]`` is the example at position i.
 
-    Sparse matrices that have no rows to look up become CSR.
+    Data frames and series of pandas, whose ``[i]`` looks up names, become arrays; sparse matrices become CSR.
     """
     if sp.issparse(values):
         return values if values.format == "csr" else values.tocsr()
@@ -20,7 +20,7 @@ def by_position(values: Any) -> Any:
 
 
 def in_order(values: Any) -> Any:
-    """Examples as they are, unless they have no order."""
+    """Return the examples unchanged; raise TypeError for sets and dicts, which have no positions."""
     if isinstance(values, set | frozenset | dict):
         raise TypeError(f"a {type(values).__name__} has no first, second, ... example")
     return values
@@ -42,7 +42,7 @@ def check_same_length(X: Any, y: Any, owner: str) -> None:
 
 
 def read_list(values: Any, what: str, owner: str) -> list[Any]:
-    """Examples as a list."""
+    """Return the examples as a list; ``what`` is their name in error messages."""
     if values is None:
         raise InputError(f"{owner} requires {what} to be passed, but the target {what} is None")
     try:

@@ -1,4 +1,4 @@
-"""Graphs as flat arrays: node features, edges and edge features of all examples, checked one by one."""
+"""Reading of graphs: node features, edges and edge features as checked arrays, and layouts of edges for the oracles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bcfw.inputs.rows import Rows, matrix_rows
 
 
 class Graph(NamedTuple):
-    """One graph: rows of (V, F) node features, (E, 2) edges, (E, G) edge features."""
+    """One graph with dense edge features: rows of (V, F) node features, (E, 2) edges, an (E, G) array."""
 
     nodes: Rows
     edges: np.ndarray
@@ -31,12 +31,12 @@ class Graph(NamedTuple):
         return int(self.edge_values.shape[1])
 
     def with_edges(self, chosen: np.ndarray) -> Graph:
-        """The graph with some of its edges only."""
+        """Return the graph with the chosen edges only."""
         return self._replace(edges=self.edges[chosen], edge_values=self.edge_values[chosen])
 
 
 class RowGraph(NamedTuple):
-    """One graph: rows of (V, F) node features, (E, 2) edges, rows of (E, G) edge features."""
+    """One graph with sparse edge features: rows of (V, F) node features, (E, 2) edges, rows of (E, G) edge features."""
 
     nodes: Rows
     edges: np.ndarray
@@ -51,7 +51,7 @@ class RowGraph(NamedTuple):
         return self.edge_rows.n_features
 
     def with_edges(self, chosen: np.ndarray) -> RowGraph:
-        """The graph with some of its edges only."""
+        """Return the graph with the chosen edges only."""
         return self._replace(edges=self.edges[chosen], edge_rows=self.edge_rows.take(chosen))
 
 
@@ -63,8 +63,8 @@ class Arcs(NamedTuple):
 
     Attributes
     ----------
-    off : (V + 1,) where the arcs of a node begin
-    head, sister, edge : (2 E,) the node an arc leads to, the arc back, the edge it belongs to
+    off : (V + 1,) index of each node's first arc
+    head, sister, edge : (2 E,) the node that an arc leads to, the reverse arc, the edge that the arc belongs to
     """
 
     off: np.ndarray
@@ -74,24 +74,24 @@ class Arcs(NamedTuple):
 
 
 def read_graph(x: Any, where: str) -> Graph:
-    """Check and convert ``x = (node_features, edges, edge_features)``; ``where`` names the example in errors."""
+    """Return the checked graph ``x = (node_features, edges, edge_features)``; ``where`` names the example in errors."""
     nodes, ends, edge_features = read_nodes_and_edges(x, where)
     return Graph(nodes, ends, read_edge_features(edge_features, len(ends), where))
 
 
 def read_row_graph(x: Any, where: str, signed: bool = True) -> RowGraph:
-    """The same with edge features that may be sparse, None (a constant) or, if ``signed``, negative."""
+    """Return the checked graph x, whose edge features may be sparse, None (a constant) or, if ``signed``, negative."""
     nodes, ends, edge_features = read_nodes_and_edges(x, where)
     return RowGraph(nodes, ends, read_edge_rows(edge_features, len(ends), where, signed))
 
 
 def one_node(sizes: Mapping[str, Any]) -> tuple[Any, np.ndarray, np.ndarray]:
-    """A graph with a single node, no edges, and the numbers ``n_features`` and ``n_edge_features`` of features."""
+    """Return a graph with a single node, no edges, and ``n_features`` node and ``n_edge_features`` edge features."""
     return sp.csr_array((1, sizes["n_features"])), np.zeros((0, 2), np.int64), np.zeros((0, sizes["n_edge_features"]))
 
 
 def read_nodes_and_edges(x: Any, where: str) -> tuple[Rows, np.ndarray, Any]:
-    """Rows of the nodes, (E, 2) edges, and the edge features as they were given."""
+    """Return the rows of the nodes, the (E, 2) edges, and the edge features as the user gave them."""
     if not isinstance(x, Sequence) or len(x) != 3:
         raise InputError(f"{where} must be a tuple (node_features, edges, edge_features)")
     features, edges, edge_features = x
@@ -103,7 +103,7 @@ def read_nodes_and_edges(x: Any, where: str) -> tuple[Rows, np.ndarray, Any]:
 
 
 def node_matrix(features: Any, where: str) -> Any:
-    """(V, F) node features, dense or sparse."""
+    """Return the (V, F) node features, dense or sparse; raise unless they are two-dimensional real numbers."""
     matrix = features if sp.issparse(features) else kept_real(features, where)
     if matrix.ndim != 2:
         raise InputError(f"{where}: node features must be a (V, F) array, got shape {matrix.shape}")
@@ -111,13 +111,14 @@ def node_matrix(features: Any, where: str) -> Any:
 
 
 def read_pairs(edges: Any, error_class: type[Exception], demand: str, got: str) -> np.ndarray:
-    """(E, 2) integers as given, or (0, 2) for an empty list of any shape.
+    """Return pairs of integers as an (E, 2) array; (0, 2) for an empty list of any shape.
 
     Parameters
     ----------
-    edges : what a user gave
-    error_class : the error to raise if it is anything else
-    demand, got : its message: what is expected, and a format of ``shape`` and ``dtype`` that says what was given
+    edges : the value that a user gave
+    error_class : class of the error to raise if the value is not an (E, 2) array of integers
+    demand, got : parts of the error's message: what is expected, and a format string with the value's ``shape`` and
+        ``dtype``
     """
     unmasked(edges, f"{demand}, but it", error_class)
     try:
@@ -132,7 +133,7 @@ def read_pairs(edges: Any, error_class: type[Exception], demand: str, got: str) 
 
 
 def read_edges(edges: Any, n_nodes: int, where: str) -> np.ndarray:
-    """(E, 2) int32 pairs of different nodes; an empty list of any shape is a graph without edges."""
+    """Return the edges as (E, 2) int32 pairs of different nodes; an empty list of any shape means no edges."""
     demand = f"{where}: edges must be an (E, 2) array of whole numbers"
     array = read_pairs(edges, InputError, demand, "got shape {shape} of {dtype}")
     for e in np.flatnonzero(((array < 0) | (array >= n_nodes)).any(axis=1))[:1]:
@@ -143,7 +144,7 @@ def read_edges(edges: Any, n_nodes: int, where: str) -> np.ndarray:
 
 
 def read_edge_features(edge_features: Any, n_edges: int, where: str) -> np.ndarray:
-    """(E, G) finite numbers >= 0."""
+    """Return edge features as an (E, G) array of finite numbers >= 0."""
     array = real(dense(edge_features), where, "edge_features")
     if n_edges == 0 and array.size == 0:
         return np.zeros((0, array.shape[1] if array.ndim == 2 else 0))
@@ -157,7 +158,10 @@ def read_edge_features(edge_features: Any, n_edges: int, where: str) -> np.ndarr
 
 
 def read_edge_rows(edge_features: Any, n_edges: int, where: str, signed: bool) -> Rows:
-    """Rows of (E, G) finite numbers, dense or sparse; None is one feature that is always 1."""
+    """Return edge features, (E, G) finite numbers, dense or sparse, as rows; None is one feature that is always 1.
+
+    Unless ``signed``, raise for negative features.
+    """
     if edge_features is None:
         edge_features = np.ones((n_edges, 1))
     matrix = edge_features if sp.issparse(edge_features) else real(edge_features, where, "edge_features")
@@ -173,7 +177,7 @@ def read_edge_rows(edge_features: Any, n_edges: int, where: str, signed: bool) -
 
 
 def read_graphs(X: Any, owner: str, read: Callable[[Any, str], AnyGraph]) -> list[AnyGraph]:
-    """All graphs, read one by one."""
+    """Return all graphs of X, each read by the function ``read``."""
     examples = read_list(X, "X", owner)
     if not examples:
         raise InputError(f"{owner}: X is empty; give at least one graph")
@@ -181,12 +185,12 @@ def read_graphs(X: Any, owner: str, read: Callable[[Any, str], AnyGraph]) -> lis
 
 
 def edge_feature_count(graphs: Sequence[Graph | RowGraph]) -> int:
-    """G, from the first graph that tells it; 0 if none does."""
+    """Return the number G of edge features of the first graph that has any; 0 if no graph has edge features."""
     return next((count for graph in graphs if (count := graph.n_edge_features)), 0)
 
 
 def check_sizes(graphs: Sequence[Graph | RowGraph], n_features: int, n_edge_features: int, owner: str) -> None:
-    """Raise with the first graph that has another number of features; without edges the second number is free."""
+    """Raise unless every graph has the given numbers of features; edge features count only in graphs with edges."""
     for i, graph in enumerate(graphs):
         if graph.nodes.n_features != n_features:
             raise InputError(f"{owner}: example {i} has {graph.nodes.n_features} node features, expected {n_features}")
@@ -197,15 +201,15 @@ def check_sizes(graphs: Sequence[Graph | RowGraph], n_features: int, n_edge_feat
 
 
 def without_unlabelled(graph: AnyGraph, labels: np.ndarray) -> AnyGraph:
-    """The graph without the edges that touch a node without label."""
+    """Return the graph without the edges at nodes that have no label."""
     keep = (labels[graph.edges] != UNLABELLED).all(axis=1)
     return graph if keep.all() else graph.with_edges(np.flatnonzero(keep))  # type: ignore[return-value]
 
 
 def make_arcs(edges: np.ndarray, n_nodes: int) -> Arcs:
-    """Both directions of every edge, sorted by tail."""
+    """Return the arcs of a graph: both directions of every edge, sorted by tail."""
     n_edges = len(edges)
-    order = np.argsort(edges.T.ravel(), kind="stable")  # first the arcs p -> q of all edges {p, q}, then q -> p
+    order = np.argsort(edges.T.ravel(), kind="stable")  # order of the arcs p -> q, followed by q -> p
     place = np.empty(2 * n_edges, np.int32)
     place[order] = np.arange(2 * n_edges)
     off = offsets(np.bincount(edges.ravel(), minlength=n_nodes)).astype(np.int32)
@@ -214,7 +218,7 @@ def make_arcs(edges: np.ndarray, n_nodes: int) -> Arcs:
 
 
 def closing_edge(edges: np.ndarray, n_nodes: int) -> int:
-    """The first edge that closes a cycle, -1 if there is none; edges between the same two nodes count as one."""
+    """Return the first edge that closes a cycle, -1 if there is none; parallel edges count as one edge."""
     above, seen = list(range(n_nodes)), set()
 
     def root(node: int) -> int:
@@ -234,14 +238,14 @@ def closing_edge(edges: np.ndarray, n_nodes: int) -> int:
 
 
 class LinkLayout(NamedTuple):
-    """One graph as :mod:`bcfw.kernels.message_passing` sees it: edges that join the same nodes are one link.
+    """One graph in the layout of :mod:`bcfw.kernels.message_passing`; all edges between two nodes form one link.
 
     Attributes
     ----------
-    link : (E,) the link of an edge
-    flip : (E,) whether the edge was given from the later node to the earlier one
+    link : (E,) the link that each edge belongs to
+    flip : (E,) whether the edge was given from the later node to the earlier node of the order
     order, lo, hi, first, middle, arc : see :class:`bcfw.kernels.message_passing.Links`
-    forest : whether no links form a cycle; each node then has at most one link to earlier nodes
+    forest : whether the links form no cycle; then each node has at most one link to earlier nodes
     """
 
     link: np.ndarray
@@ -256,7 +260,7 @@ class LinkLayout(NamedTuple):
 
 
 def make_links(edges: np.ndarray, n_nodes: int) -> LinkLayout:
-    """Links of a graph; nodes keep their order, except those of a forest, whose order begins with the roots."""
+    """Return the links of a graph. Nodes keep their order; in a forest, each tree is in breadth-first order."""
     pairs, link = np.unique(np.sort(edges, axis=1).astype(np.int64), axis=0, return_inverse=True)
     n_links = len(pairs)
     matrix = sp.csr_array((np.ones(n_links), (pairs[:, 0], pairs[:, 1])), shape=(n_nodes, n_nodes))
@@ -270,7 +274,7 @@ def make_links(edges: np.ndarray, n_nodes: int) -> LinkLayout:
     rank = np.argsort(order)
     swap = rank[pairs[:, 0]] > rank[pairs[:, 1]]
     lo, hi = np.where(swap, pairs[:, 1], pairs[:, 0]), np.where(swap, pairs[:, 0], pairs[:, 1])
-    nodes = np.concatenate([hi, lo])  # of each node, links to earlier nodes come first
+    nodes = np.concatenate([hi, lo])  # each node's links to earlier nodes come before its links to later nodes
     first = offsets(np.bincount(nodes, minlength=n_nodes))
     middle = first[:-1] + np.bincount(hi, minlength=n_nodes)
     arc = np.argsort(nodes, kind="stable") % max(n_links, 1)

@@ -1,4 +1,4 @@
-"""True labels as whole numbers, how many there are, and what confusing them costs."""
+"""Reading of labels that are whole numbers, of the number of labels, and of cost matrices."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from bcfw.inputs.numbers import masked_place, real, unmasked
 from bcfw.inputs.sequences import Sequences
 from bcfw.memory import require_room
 
-#: The label of a node without one.
+#: The label of a node that has no label.
 UNLABELLED = -1
 
-#: Labels are kept as int32.
+#: Largest number of labels, because labels are stored as int32.
 MOST_LABELS = 2**31
 
-#: More labels than this are only believed without ``n_labels`` if at least one in so many of them occurs. No data set
-#: that was numbered on purpose is sparser, and one wrong entry of y must not cost gigabytes.
+#: If ``n_labels`` is not given and y implies more than MANY_LABELS labels, at least one in SPARSEST of them must occur.
+#: Labels that were numbered on purpose satisfy this, and one wrong entry of y must not cost gigabytes.
 MANY_LABELS = 10_000
 SPARSEST = 100
 
 
 def integer_labels(y: Any, n_labels: int | None, where: Callable[[int], str]) -> np.ndarray:
-    """A flat int64 array of labels in 0 .. n_labels - 1 (any >= 0 for None); whole floats and bools are accepted.
+    """Return labels 0 .. n_labels - 1 as an int64 array; for ``n_labels=None``, any labels >= 0.
 
-    ``where(position)`` names the place of a bad label.
+    Floats that are whole numbers and bools are accepted. ``where(position)`` names the place of a wrong label in
+    errors.
     """
     hidden = masked_place(y)
     if hidden:
@@ -45,7 +46,7 @@ def integer_labels(y: Any, n_labels: int | None, where: Callable[[int], str]) ->
 
 
 def label_numbers(y: Any, where: str) -> np.ndarray:
-    """Labels as given, in an array of numbers."""
+    """Return labels as an array of numbers; raise if they are not numbers."""
     unmasked(y, f"{where}: y")
     try:
         array = np.asarray(y)
@@ -57,7 +58,7 @@ def label_numbers(y: Any, where: str) -> np.ndarray:
 
 
 def sequence_labels(y: Any, length: int | None, where: str) -> np.ndarray:
-    """Labels of one sequence as given, a 1-D array of numbers; ``length`` None leaves open how many."""
+    """Return the labels of one sequence as a 1-D array of numbers; ``length`` is the required length, or None."""
     array = label_numbers(y, where)
     if array.ndim != 1:
         raise InputError(f"{where} must have one label per position, got labels of shape {array.shape}")
@@ -67,7 +68,7 @@ def sequence_labels(y: Any, length: int | None, where: str) -> np.ndarray:
 
 
 def stacked_labels(y: Any, y_off: np.ndarray, owner: str) -> np.ndarray:
-    """Labels of all sequences as given, one after the other; ``y_off`` are the offsets that they must have."""
+    """Return the labels of all sequences in one array of numbers; raise unless their lengths agree with ``y_off``."""
     lengths = np.diff(y_off).tolist()
     if isinstance(y, Sequences):
         for i in np.flatnonzero(y.lengths != lengths)[:1]:
@@ -77,7 +78,7 @@ def stacked_labels(y: Any, y_off: np.ndarray, owner: str) -> np.ndarray:
 
 
 def label_count(n_labels: Any, owner: str) -> int | None:
-    """The option n_labels: a whole number >= 1, or None."""
+    """Return the option ``n_labels``; raise unless it is a whole number >= 1 or None."""
     if n_labels is None:
         return None
     if not isinstance(n_labels, Integral) or isinstance(n_labels, bool) or not 1 <= int(n_labels) <= MOST_LABELS:
@@ -86,7 +87,10 @@ def label_count(n_labels: Any, owner: str) -> int | None:
 
 
 def counted_labels(labels: np.ndarray, where: Callable[[int], str]) -> int:
-    """How many labels there are, from the largest one of a flat array; ``where(position)`` names its place."""
+    """Return the number of labels, one more than the largest label of a flat array.
+
+    Raise if the number is implausibly large (see ``MANY_LABELS``); ``where(position)`` names the largest label's place.
+    """
     count = 1 + int(labels.max())
     if count > MANY_LABELS:
         occur = len(np.unique(labels))
@@ -99,7 +103,7 @@ def counted_labels(labels: np.ndarray, where: Callable[[int], str]) -> int:
 
 
 def binary_labels(y: Any, n_labels: int | None, owner: str) -> np.ndarray:
-    """(n, L) int64 array of 0 and 1 from an array, a sparse matrix, or a list of rows, dense or sparse."""
+    """Return an (n, L) int64 array of 0 and 1 from an array, a sparse matrix, or a list of rows, dense or sparse."""
     if isinstance(y, list | tuple):
         y = [row.toarray().ravel() if sp.issparse(row) else row for row in y]
         check_row_lengths(y, owner)
@@ -118,7 +122,7 @@ def binary_labels(y: Any, n_labels: int | None, owner: str) -> np.ndarray:
 
 
 def check_row_lengths(rows: Any, owner: str) -> None:
-    """Raise with the first row that is no row, or not as long as the first one."""
+    """Raise unless all rows are one-dimensional and have equal lengths; the error names the first wrong row."""
     for i, row in enumerate(rows):
         if np.ndim(row) != 1:
             raise InputError(f"{owner}: example {i} must have a row of L labels, got {row!r}")
@@ -127,7 +131,10 @@ def check_row_lengths(rows: Any, owner: str) -> None:
 
 
 def node_labels(y: Any, n_labels: int | None, n_nodes: int | None, where: str) -> np.ndarray:
-    """(V,) int64 labels 0 .. n_labels - 1, or -1 for a node without one; None leaves one of the numbers open."""
+    """Return the (V,) int64 labels of nodes: 0 .. n_labels - 1, or -1 for a node without label.
+
+    None for ``n_labels`` or ``n_nodes`` allows any number of labels or nodes.
+    """
     unmasked(y, f"{where}: y")
     try:
         array = np.asarray(y)
@@ -147,17 +154,17 @@ def node_labels(y: Any, n_labels: int | None, n_nodes: int | None, where: str) -
 
 
 def given_cost(cost: Any, n_labels: int, owner: str) -> np.ndarray | None:
-    """(K, K) cost[true, predicted] if there is one; the 0/1 loss needs no matrix and stays None."""
+    """Return the (K, K) matrix cost[true, predicted]; None, which stands for the 0/1 loss, is returned as None."""
     return None if cost is None else cost_matrix(cost, n_labels, owner)
 
 
 def packed_cost(cost: np.ndarray | None) -> np.ndarray:
-    """The form in which compiled code takes :func:`given_cost` (see :mod:`bcfw.models.kernels.costs`)."""
+    """Return the result of :func:`given_cost` in the form for compiled code (see :mod:`bcfw.models.kernels.costs`)."""
     return np.zeros((0, 0)) if cost is None else cost
 
 
 def cost_matrix(cost: Any, n_labels: int, owner: str) -> np.ndarray:
-    """(K, K) cost[true, predicted]; the 0/1 loss for None."""
+    """Return the checked (K, K) matrix cost[true, predicted]; for None, the matrix of the 0/1 loss."""
     require_room(owner, {"labels": n_labels}, {"costs": 8 * n_labels * n_labels}, "use fewer labels")
     if cost is None:
         return 1.0 - np.eye(n_labels)

@@ -1,4 +1,4 @@
-"""Feature matrices, dense or sparse: read from lists of rows, checked, extended by a constant."""
+"""Feature matrices, dense or sparse: conversion from lists, checks, a constant column, products in pieces."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bcfw.errors import InputError
 from bcfw.inputs.numbers import dense, kept_real, real, unmasked
 from bcfw.inputs.sequences import Sequences
 
-#: About so many entries of dense matrices are converted at once, which bounds the memory that it takes.
+#: Approximate number of entries of dense matrices that are converted at once; bounds the temporary memory.
 AT_ONCE = 2**20
 
 
 def feature_matrix(X: Any, owner: str) -> Any:
-    """X as one (n, F) matrix: an array, a sparse matrix, or a list of vectors or sparse rows."""
+    """Return X, an array, a sparse matrix or a list of vectors or sparse rows, as one (n, F) matrix."""
     rows = isinstance(X, list | tuple)
     if rows:
         unmasked(X, f"{owner}: X")
@@ -35,7 +35,7 @@ def feature_matrix(X: Any, owner: str) -> Any:
 
 
 def require_numbers(X: Any, owner: str) -> None:
-    """Raise for dates, masks and numbers beyond floating point, which other checks of estimators let pass."""
+    """Raise if X has dates, masked entries or numbers too large for floats; scikit-learn's check misses these."""
     unmasked(X, f"{owner}: X")
     if sp.issparse(X) or hasattr(X, "iloc"):
         return
@@ -47,7 +47,7 @@ def require_numbers(X: Any, owner: str) -> None:
     except OverflowError as error:
         raise InputError(f"{owner}: X must hold real numbers ({error})") from error
     except (TypeError, ValueError):
-        return  # scikit-learn has words for them
+        return  # scikit-learn's own check raises for these
     if has_dates:
         raise InputError(f"{owner}: X must hold real numbers, got dates or durations")
 
@@ -57,7 +57,7 @@ def is_date(value: Any) -> bool:
 
 
 def feature_row(x: Any, n_features: int | None, owner: str) -> np.ndarray:
-    """One example's features (F,), dense or sparse, as an array."""
+    """Return one example's features, dense or sparse, as an (F,) array."""
     row = real(dense(x), owner, "x").ravel()
     if len(row) != n_features:
         raise InputError(f"{owner}: x has {len(row)} features, expected {n_features}")
@@ -65,7 +65,7 @@ def feature_row(x: Any, n_features: int | None, owner: str) -> np.ndarray:
 
 
 def sequence_matrix(x: Any, where: str) -> Any:
-    """One sequence as a (T, F) array or sparse matrix with T > 0; ``where`` names it in errors."""
+    """Return one sequence as a (T, F) array or sparse matrix with T > 0; ``where`` names the sequence in errors."""
     matrix = x if sp.issparse(x) else numeric_sequence(x, where)
     if matrix.shape[:1] == (0,):
         raise InputError(f"{where} is an empty sequence; leave it out")
@@ -76,7 +76,7 @@ def sequence_matrix(x: Any, where: str) -> Any:
 
 
 def numeric_sequence(x: Any, where: str) -> np.ndarray:
-    """A sequence as an array of numbers; dicts and texts have a remedy of their own."""
+    """Return a sequence as an array of numbers; for dicts and strings, the error names classes that convert them."""
     first = x[0] if isinstance(x, list | tuple) and len(x) else x
     if isinstance(first, dict | str):
         raise InputError(
@@ -87,7 +87,7 @@ def numeric_sequence(x: Any, where: str) -> np.ndarray:
 
 
 def stacked_matrix(X: Sequences, owner: str) -> Any:
-    """The rows of stacked sequences as an (N, F) array or CSR matrix; each sequence must have T > 0."""
+    """Return the rows of stacked sequences as an (N, F) array or CSR matrix; raise if a sequence is empty."""
     if len(X) == 0:
         raise InputError(f"{owner}: X is empty; give at least one sequence")
     for i in np.flatnonzero(X.lengths == 0)[:1]:
@@ -98,7 +98,7 @@ def stacked_matrix(X: Sequences, owner: str) -> Any:
 
 
 def with_constant(X: Any, value: float) -> Any:
-    """X (N, F), dense or sparse, with a last column that is ``value`` everywhere."""
+    """Return X (N, F), dense or sparse, with an additional last column that is ``value`` everywhere."""
     if sp.issparse(X):
         return sparse_with_constant(sp.csr_array(X), value)
     X = np.asarray(X)
@@ -106,12 +106,15 @@ def with_constant(X: Any, value: float) -> Any:
 
 
 def type_with(X: np.ndarray, value: float) -> Any:
-    """The type that holds the numbers of X and ``value`` as they are."""
+    """Return the type that holds the numbers of X and ``value`` without rounding."""
     return np.result_type(X.dtype, np.float32 if np.float32(value) == value else np.float64)
 
 
 def sparse_with_constant(csr: Any, value: float) -> Any:
-    """The same for a CSR array; scipy's ``hstack`` costs half a millisecond, too much for each of many sequences."""
+    """Return a CSR array with an additional last column that is ``value`` everywhere.
+
+    scipy's ``hstack`` takes half a millisecond, which is too long for each of many sequences.
+    """
     n_rows, n_features = csr.shape
     ends = csr.indptr[1:]
     values = np.insert(csr.data.astype(type_with(csr.data, value), copy=False), ends, value)
@@ -121,7 +124,10 @@ def sparse_with_constant(csr: Any, value: float) -> Any:
 
 
 def in_pieces(X: Any, factor: np.ndarray) -> np.ndarray:
-    """``X @ factor`` as float64, for X (N, F), dense or sparse; float32 is not copied as a whole before."""
+    """Return ``X @ factor`` as float64, for X (N, F), dense or sparse.
+
+    If X is float32, it is multiplied in pieces, so that no float64 copy of the whole X is made.
+    """
     step = X.shape[0] if X.dtype == np.float64 else max(1, AT_ONCE // max(1, X.shape[1]))
     out = np.empty((X.shape[0], factor.shape[1]))
     for begin in range(0, X.shape[0], max(1, step)):
@@ -130,7 +136,7 @@ def in_pieces(X: Any, factor: np.ndarray) -> np.ndarray:
 
 
 def require_finite(X: Any, owner: str, unit: str = "example") -> None:
-    """Raise with the first row of X (N, F), dense or sparse, that has a NaN or an infinity; errors call it ``unit``."""
+    """Raise if X (N, F), dense or sparse, has a NaN or an infinity; the error names the row, called ``unit``."""
     values = X.tocsr().data if sp.issparse(X) else X
     if np.isfinite(values.sum()) or np.isfinite(values).all():
         return

@@ -1,4 +1,4 @@
-"""Arrays of numbers in the types that compiled code takes, and offsets of pieces that lie one after another."""
+"""Checked arrays of real numbers in the types that compiled code takes, masked entries, and offsets of pieces."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import scipy.sparse as sp
 
 from bcfw.errors import InputError
 
-#: The largest feature: training needs squares of features, and sums of them.
+#: The largest absolute value of a feature: training computes squares of features, and sums of squares.
 LARGEST = 1e150
 
-#: What arrays that hold no real numbers hold, by the kind of their type.
+#: Names for error messages of array types that are not real numbers, by numpy's kind character.
 NO_NUMBERS = {"M": "dates", "m": "durations", "U": "text", "S": "bytes", "V": "records"}
 
 
 def real(values: Any, owner: str, name: str = "X", error_class: type[Exception] = InputError) -> np.ndarray:
-    """An array of real numbers as float64; errors name the array."""
+    """Return an array of real numbers as float64; errors call the array ``name``."""
     return kept_real(values, owner, name, error_class).astype(np.float64, copy=False)
 
 
 def kept_real(values: Any, owner: str, name: str = "X", error_class: type[Exception] = InputError) -> np.ndarray:
-    """The same without a conversion of real numbers of other types, such as float32."""
+    """Return an array of real numbers that keeps its type, for example float32 or int64; errors call it ``name``."""
     begin = f"{owner}: {name}" if owner else name
     unmasked(values, begin, error_class)
     try:
@@ -45,7 +45,7 @@ def kept_real(values: Any, owner: str, name: str = "X", error_class: type[Except
 
 
 def unmasked(values: Any, what: str, error_class: type[Exception] = InputError) -> Any:
-    """Values as they are, if no array among them hides an entry by a mask: numpy would take what is hidden."""
+    """Return the values unchanged; raise if an array has a masked entry, because numpy would use the hidden value."""
     place = masked_place(values)
     if place is not None:
         raise error_class(
@@ -55,8 +55,8 @@ def unmasked(values: Any, what: str, error_class: type[Exception] = InputError) 
 
 
 def masked_place(values: Any) -> list[int] | None:
-    """The indices of the first masked entry of an array, or of lists of arrays; None if nothing is masked."""
-    masks = sys.modules.get("numpy.ma")  # nobody has masked arrays before it is loaded
+    """Return the indices of the first masked entry of an array, or of lists of arrays; None if nothing is masked."""
+    masks = sys.modules.get("numpy.ma")  # no masked array can exist before numpy.ma is loaded
     if masks is None:
         return None
     if isinstance(values, masks.MaskedArray):
@@ -73,41 +73,44 @@ def masked_place(values: Any) -> list[int] | None:
 
 
 def packed_type(*types: Any) -> Any:
-    """In which type features of these types are packed: float32 if all are floating-point numbers of that size or less.
+    """Return the type in which features are packed: float32 if all types are floats of at most 32 bits, else float64.
 
-    Compiled code comes in these two forms and no other. It computes in float64 with both.
+    Compiled code takes float32 and float64 features and no others. It computes in float64 with both.
     """
     small = all(np.dtype(one).kind == "f" and np.dtype(one).itemsize <= 4 for one in types)
     return np.float32 if small else np.float64
 
 
 def no_feature(value: float) -> str:
-    """What is wrong with a number that cannot be a feature."""
+    """Return a description, for error messages, of a number that cannot be a feature."""
     return f"{value:g}, which is too large to be squared," if np.isfinite(value) else "a NaN or an infinity"
 
 
 def dense(values: Any) -> Any:
-    """A sparse matrix as an array; anything else as it is."""
+    """Return a sparse matrix as an array; return other values unchanged."""
     return values.toarray() if sp.issparse(values) else values
 
 
 def writable(array: Any, dtype: Any) -> np.ndarray:
-    """A C-contiguous, writable array of ``dtype``, copied only if needed (read-only arrays are another numba type)."""
+    """Return a C-contiguous, writable array of ``dtype``, copied only if needed.
+
+    Numba has a different type for read-only arrays, for which it would compile again.
+    """
     return np.require(array, dtype=dtype, requirements=["C", "A", "W"])
 
 
 def stacked(arrays: Any, dtype: Any) -> np.ndarray:
-    """Arrays one after the other, of one type."""
+    """Return the concatenation of arrays as a writable array of ``dtype``."""
     return writable(np.concatenate(arrays), dtype)
 
 
 def offsets(lengths: Any) -> np.ndarray:
-    """Where each piece starts, and where the last one ends: (n + 1,) int64 from n lengths."""
+    """Return the (n + 1,) int64 offsets of n pieces with the given lengths: their starts, and the last piece's end."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def weight_vector(w: Any, dim: int | None, owner: str) -> np.ndarray:
-    """The weights w as a (dim,) float64 array that compiled code can take."""
+    """Return the weights w as a (dim,) float64 array that compiled code can take."""
     weights = np.require(w, np.float64, ["C", "W"])
     if weights.shape != (dim,):
         raise InputError(f"{owner}: w has shape {weights.shape}, expected ({dim},)")

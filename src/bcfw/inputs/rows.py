@@ -1,4 +1,4 @@
-"""Features as CSR rows: one matrix for all examples, or one per sequence."""
+"""Rows: the form of feature matrices in compiled code, read from one matrix or from one matrix per sequence."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from bcfw.inputs.matrices import AT_ONCE, sequence_matrix, stacked_matrix
 from bcfw.inputs.numbers import LARGEST, kept_real, no_feature, offsets, packed_type, real, writable
 from bcfw.inputs.sequences import Sequences, read_sequences
 
-#: From this share of entries that are not zero on, all entries of dense matrices are kept: nothing has to be copied.
+#: If at least this fraction of a dense matrix's entries is not zero, all entries are kept, so that none is copied.
 DENSE_SHARE = 0.9
 
-#: Rows with at least this share of entries that are not zero are multiplied as dense ones, which is faster.
+#: If at least this fraction of entries is not zero, products use a dense matrix, which is faster.
 PRODUCT_SHARE = 0.1
 
 
 class Rows:
-    """Rows of features as arrays of fixed types; the one form in which features enter compiled code.
+    """Rows of features as arrays of fixed types; the only form in which features enter compiled code.
 
-    Row r has the values ``values[indptr[r]:indptr[r + 1]]``, and as many column numbers in ``indices`` from
-    ``index_at[r]`` on. In CSR these begin at ``indptr[r]``, too. Rows of a dense matrix share the list of all columns,
-    so that its values stay where they are.
+    Row r has the values ``values[indptr[r]:indptr[r + 1]]``. The column numbers of these values start at
+    ``indices[index_at[r]]``. In CSR, ``index_at[r]`` is ``indptr[r]``. All rows of a dense matrix share one list of all
+    columns, so that its values need not be copied.
 
     Parameters
     ----------
     indptr : (N + 1,) offsets of the rows
-    indices, values : column numbers, which rise in every row, and values
-    n_features : F
+    indices, values : column numbers, increasing in every row, and values
+    n_features : number of columns F
     index_at : (N,) array, or None for CSR
     """
 
@@ -45,7 +45,7 @@ class Rows:
         index_at: np.ndarray | None = None,
     ) -> None:
         self.indptr = writable(indptr, np.int64)
-        # Unsigned: compiled code need not test for < 0. The bits are the same, so that scipy's int32 are not copied.
+        # Compiled code need not test unsigned indices for < 0. A view of scipy's int32 as uint32 copies nothing.
         self.indices = writable(indices.view(np.uint32) if indices.dtype == np.int32 else indices, np.uint32)
         self.values = writable(values, packed_type(values.dtype))
         self.n_features = n_features
@@ -56,25 +56,28 @@ class Rows:
         return len(self.indptr) - 1
 
     def spread(self, packed: Any = None) -> Rows:
-        """The same as CSR without zeros; no rows share column numbers. Values have the type ``packed``, if given."""
+        """Return the rows as CSR without zeros, where rows do not share column numbers.
+
+        Values have the type ``packed`` if it is given.
+        """
         values = self.values if packed is None else self.values.astype(packed, copy=False)
         given = values != 0.0
         ends = np.append(0, np.cumsum(given))[self.indptr]
         return Rows(ends, columns_of(self)[given], values[given], self.n_features)
 
     def take(self, chosen: np.ndarray) -> Rows:
-        """Some of the rows, in the order of their numbers ``chosen``, as CSR."""
+        """Return the rows with the indices ``chosen``, in this order, as CSR."""
         some = csr_of(self)[chosen]
         return Rows(some.indptr, some.indices, some.data, self.n_features)
 
     def check_width(self, n_features: int | None, owner: str) -> None:
-        """Raise unless the rows have as many features as a model is bound to."""
+        """Raise unless the rows have ``n_features`` features."""
         if self.n_features != n_features:
             raise InputError(f"{owner}: X has {self.n_features} features, expected {n_features}")
 
 
 def pieces(indptr: np.ndarray) -> Iterator[tuple[slice, slice]]:
-    """Ranges of rows that together have about ``AT_ONCE`` entries, and the ranges of these."""
+    """Yield ranges of rows that have about ``AT_ONCE`` entries each, together with the ranges of these entries."""
     start, n_rows = 0, len(indptr) - 1
     while start < n_rows:
         stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + AT_ONCE, side="right")) - 1)
@@ -83,7 +86,10 @@ def pieces(indptr: np.ndarray) -> Iterator[tuple[slice, slice]]:
 
 
 def columns_of(rows: Any, some: slice = slice(None)) -> np.ndarray:
-    """The column number of every entry of some rows; ``rows`` are :class:`Rows`, or a record with the same fields."""
+    """Return the column number of every entry of some rows.
+
+    ``rows`` are :class:`Rows` or a record with the fields of :class:`Rows`.
+    """
     ends = rows.indptr[some.start : None if some.stop is None else some.stop + 1]
     counts = np.diff(ends)
     begin = rows.index_at[some] - ends[:-1]
@@ -93,12 +99,12 @@ def columns_of(rows: Any, some: slice = slice(None)) -> np.ndarray:
 
 
 def numbers_of(indptr: np.ndarray, some: slice) -> np.ndarray:
-    """The row of every entry of some rows, counted from the first of them."""
+    """Return the row of every entry of some rows, counted from the first of these rows."""
     return np.repeat(np.arange(some.stop - some.start), np.diff(indptr[some.start : some.stop + 1]))
 
 
 def row_sqnorms(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """(N,) squared norm of every row."""
+    """Return the (N,) squared norms of the rows."""
     out = np.zeros(len(indptr) - 1)
     for some, inside in pieces(indptr):
         squares = values[inside].astype(np.float64) ** 2
@@ -107,14 +113,17 @@ def row_sqnorms(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def csr_of(rows: Any) -> Any:
-    """Rows, or a record with the same fields, as a sparse matrix of float64."""
+    """Return rows, or a record with the fields of :class:`Rows`, as a sparse matrix of float64."""
     values = rows.values.astype(np.float64, copy=False)
     shape = (len(rows.indptr) - 1, rows.n_features)
     return sp.csr_array((values, columns_of(rows).astype(np.int64), rows.indptr), shape=shape)
 
 
 def matrix_of(rows: Any) -> Any:
-    """The same as a dense matrix, unless few entries are not zero."""
+    """Return rows, or a record with the fields of :class:`Rows`, as a float64 matrix for products.
+
+    The matrix is sparse if less than ``PRODUCT_SHARE`` of its entries are stored, otherwise dense.
+    """
     shape = (len(rows.indptr) - 1, rows.n_features)
     if rows.indptr[-1] < PRODUCT_SHARE * shape[0] * shape[1]:
         return csr_of(rows)
@@ -125,14 +134,14 @@ def matrix_of(rows: Any) -> Any:
 
 
 def matrix_rows(X: Any, owner: str, unit: str = "example") -> Rows:
-    """Rows of one dense or sparse (N, F) matrix; ``unit`` is what the error calls a row."""
+    """Return the rows of one dense or sparse (N, F) matrix of finite numbers; errors call a row ``unit``."""
     rows = unchecked_rows(X, owner)
     check_finite(rows, lambda row: f"{owner}: {unit} {row}")
     return rows
 
 
 def unchecked_rows(X: Any, owner: str) -> Rows:
-    """Rows of one dense or sparse (N, F) matrix of any numbers."""
+    """Return the rows of one dense or sparse (N, F) matrix of any numbers."""
     if sp.issparse(X):
         if X.ndim != 2:
             raise InputError(f"{owner}: X must be a 2-D array or a sparse matrix, got {X.ndim} dimensions")
@@ -140,7 +149,7 @@ def unchecked_rows(X: Any, owner: str) -> Rows:
         if not csr.has_canonical_format:
             csr = csr.copy()
             csr.sum_duplicates()
-        used = csr.indptr[-1]  # scipy allows for room behind
+        used = csr.indptr[-1]  # scipy allows arrays that are longer than their used part
         return Rows(csr.indptr, csr.indices[:used], kept_real(csr.data[:used], owner), csr.shape[1])
     matrix = kept_real(X, owner)
     if matrix.ndim != 2:
@@ -154,7 +163,7 @@ def unchecked_rows(X: Any, owner: str) -> Rows:
 
 
 def all_entries(matrix: np.ndarray) -> Rows:
-    """Rows of a dense (N, F) matrix of numbers, zeros included; not copied if type and layout are right."""
+    """Return the rows of a dense (N, F) matrix, zeros included; values are not copied if type and layout are right."""
     n_rows, n_features = matrix.shape
     ends, columns = np.arange(n_rows + 1) * n_features, np.arange(n_features, dtype=np.uint32)
     values = np.ascontiguousarray(matrix, packed_type(matrix.dtype)).ravel()
@@ -162,7 +171,7 @@ def all_entries(matrix: np.ndarray) -> Rows:
 
 
 def dense_rows(matrix: np.ndarray) -> Rows:
-    """CSR rows of a dense (N, F) matrix of numbers, without its zeros."""
+    """Return the CSR rows of a dense (N, F) matrix of numbers, without zeros."""
     given, columns = matrix != 0.0, np.arange(matrix.shape[1], dtype=np.uint32)
     if given.all():
         return Rows(
@@ -173,7 +182,7 @@ def dense_rows(matrix: np.ndarray) -> Rows:
 
 
 def check_finite(rows: Rows, name: Callable[[int], str]) -> None:
-    """Raise with the name of the first row that has a NaN, an infinity, or a number whose square would be one."""
+    """Raise if a row has a NaN, an infinity, or a number whose square is too large; the error names the first row."""
     for start in range(0, len(rows.values), AT_ONCE):
         for bad in start + np.flatnonzero(~(np.abs(rows.values[start : start + AT_ONCE]) <= np.float64(LARGEST)))[:1]:
             row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
@@ -182,7 +191,7 @@ def check_finite(rows: Rows, name: Callable[[int], str]) -> None:
 
 
 def sequence_rows(X: Any, owner: str) -> tuple[Rows, np.ndarray]:
-    """Rows of all sequences (T_i, F), dense or sparse; also return the (n + 1,) position offsets."""
+    """Return the rows of all sequences (T_i, F), dense or sparse, and the (n + 1,) offsets of the sequences."""
     given = read_sequences(X, owner)
     if isinstance(given, Sequences):
         rows, y_off = unchecked_rows(stacked_matrix(given, owner), owner), writable(given.offsets, np.int64)
@@ -193,9 +202,9 @@ def sequence_rows(X: Any, owner: str) -> tuple[Rows, np.ndarray]:
 
 
 def listed_rows(X: list[Any], owner: str) -> tuple[Rows, np.ndarray]:
-    """The same for a list, of any numbers.
+    """Return the rows of a list of sequences of any numbers, and the (n + 1,) offsets of the sequences.
 
-    Sequences are stacked first and converted together: a call of numpy or scipy for each of many takes far longer.
+    Sequences are stacked first and converted together, because calls of numpy or scipy for each sequence take longer.
     """
     matrices = [sequence_matrix(x, f"{owner}: example {i}") for i, x in enumerate(X)]
     if not matrices:
@@ -217,7 +226,7 @@ def listed_rows(X: list[Any], owner: str) -> tuple[Rows, np.ndarray]:
 
 
 def alike(matrices: list[Any], sizes: np.ndarray) -> Iterator[range]:
-    """Ranges of sequences that are all sparse, or all dense and together not much larger than ``AT_ONCE``."""
+    """Yield ranges of sequences that are all sparse, or all dense and in total not much larger than ``AT_ONCE``."""
     part = (sizes // AT_ONCE).tolist()
     kinds = [None if sp.issparse(matrix) else part[i] for i, matrix in enumerate(matrices)]
     for _, group in itertools.groupby(range(len(kinds)), kinds.__getitem__):
@@ -226,7 +235,7 @@ def alike(matrices: list[Any], sizes: np.ndarray) -> Iterator[range]:
 
 
 def some_rows(matrices: list[Any], part: range, owner: str) -> Rows:
-    """Rows of the sequences in a range, which are all dense or all sparse."""
+    """Return the CSR rows of the sequences in a range, which are all dense or all sparse."""
     if not sp.issparse(matrices[part[0]]):
         return dense_rows(np.concatenate([matrices[i] for i in part]))
     csr = [matrices[i] if matrices[i].format == "csr" else matrices[i].tocsr() for i in part]
@@ -241,7 +250,7 @@ def some_rows(matrices: list[Any], part: range, owner: str) -> Rows:
 
 
 def canonical(rows: Rows) -> Rows:
-    """The same rows with rising column indices; entries of one place are added up."""
+    """Return rows with increasing column indices; several entries for one column of a row are added."""
     rises = rows.indices[1:] > rows.indices[:-1]
     starts = rows.indptr[1:-1]
     rises[starts[(starts > 0) & (starts < len(rows.indices))] - 1] = True
@@ -254,7 +263,7 @@ def canonical(rows: Rows) -> Rows:
 
 
 def joined(parts: list[Rows]) -> Rows:
-    """CSR rows of several parts, one after the other."""
+    """Return the concatenation of CSR rows."""
     if len(parts) == 1:
         return parts[0]
     n_rows, room = sum(part.n_rows for part in parts), sum(len(part.values) for part in parts)
@@ -263,9 +272,9 @@ def joined(parts: list[Rows]) -> Rows:
 
 
 def assembled(parts: Iterator[Rows], n_rows: int, room: int, n_features: int, packed: Any) -> Rows:
-    """The same for parts that are made one by one, with values of the type ``packed``.
+    """Return the concatenation of CSR rows from an iterator, with values of the type ``packed``.
 
-    Each part is made when its turn comes, and is not needed after it was copied: no more than one is there at a time.
+    Each part is computed when it is needed and freed after it is copied, so that only one is in memory at a time.
     ``room`` is at least the number of entries of all parts.
     """
     indptr, indices, values = np.zeros(n_rows + 1, np.int64), np.empty(room, np.uint32), np.empty(room, packed)
@@ -279,6 +288,6 @@ def assembled(parts: Iterator[Rows], n_rows: int, room: int, n_features: int, pa
 
 
 def position_name(row: int, y_off: np.ndarray, owner: str) -> str:
-    """The name of a row of stacked sequences in messages."""
+    """Return the name of a row of stacked sequences for error messages: its example and position."""
     i = int(np.searchsorted(y_off, row, side="right")) - 1
     return f"{owner}: example {i}: position {row - y_off[i]}"

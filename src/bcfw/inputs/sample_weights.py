@@ -1,4 +1,4 @@
-"""Sample weights s_i, as users give them, and the shares ``c_i`` that the blocks have by them."""
+"""Reading of sample weights s_i, and the weights ``c_i = s_i / sum s`` of the blocks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bcfw.options import Positive
 
 
 def read_sample_weight(sample_weight: Any, n: int) -> np.ndarray | None:
-    """(n,) float64 weights, checked; None as it is."""
+    """Return the checked sample weights as an (n,) float64 array; None is returned as None. Raise if all are zero."""
     s = _weights(sample_weight, n)
     if s is not None and s.sum() == 0:
         raise InputError("sample_weight is zero for every example; give at least one a positive weight")
@@ -20,7 +20,10 @@ def read_sample_weight(sample_weight: Any, n: int) -> np.ndarray | None:
 
 
 def read_part_weight(sample_weight: Any, n: int, total: Any) -> np.ndarray | None:
-    """The same for n examples out of more, whose weights sum to ``total``; these may all be zero."""
+    """Return the checked sample weights of n examples that are part of a larger set with total weight ``total``.
+
+    The weights may all be zero; raise if their sum exceeds ``total``.
+    """
     Positive(1.0).check("", "total_weight", total)
     s = _weights(sample_weight, n)
     own = float(n if s is None else s.sum())
@@ -44,9 +47,9 @@ def _weights(sample_weight: Any, n: int) -> np.ndarray | None:
 
 
 def block_shares(weight: np.ndarray | None, n: int, total: float | None = None) -> np.ndarray:
-    """``c_i = s_i / total`` of n examples with weights s, 1 for None.
+    """Return ``c_i = s_i / total`` of n examples with sample weights s; None stands for weights 1.
 
-    The total is that of a larger set of examples, of which these are some, or None: their own.
+    ``total`` is the total weight of a larger set that the examples are part of; None stands for the sum of s.
     """
     s = np.ones(n) if weight is None else weight
     return np.full(n, 1.0 / n) if weight is None and total is None else s / (s.sum() if total is None else total)

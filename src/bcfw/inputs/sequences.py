@@ -1,4 +1,4 @@
-"""Sequences of different lengths as one stacked matrix and offsets."""
+"""Sequences: sequences of different lengths as one stacked matrix and offsets."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from bcfw.inputs.numbers import offsets, unmasked
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sequences:
-    """Many sequences in one piece: the rows of all of them one after the other, and where each begins.
+    """Many sequences stacked to one array of rows, with the offsets of the sequences.
 
-    Sequence i is ``rows[offsets[i]:offsets[i + 1]]``. The pair takes the place of a list with one matrix per sequence
-    (as X), or with one array of labels per sequence (as y), and is read much faster where there are many. It has a
-    length, is indexed and iterated like that list, and slices, masks and arrays of indices give ``Sequences`` again, so
-    that scikit-learn's splitting works. It is not changed after it was made, and neither copies nor converts rows.
+    Sequence i is ``rows[offsets[i]:offsets[i + 1]]``. ``Sequences`` can be given instead of a list with one matrix per
+    sequence (as X) or with one array of labels per sequence (as y), and many sequences are read much faster. The object
+    has a length and is indexed and iterated like the list. Slices, masks and arrays of indices return ``Sequences``, so
+    that scikit-learn's splitting works. The object is immutable, and rows are neither copied nor converted.
 
     Parameters
     ----------
     rows : (N, F) array or sparse matrix, or (N,) array of labels
         Sparse matrices are kept as CSR.
     offsets : (n + 1,) whole numbers
-        They rise from 0 to N.
+        Start of every sequence, and N; they must not decrease.
 
     Examples
     --------
@@ -56,7 +56,10 @@ class Sequences:
 
     @classmethod
     def from_list(cls, sequences: Any) -> Sequences:
-        """Stack a list of (T_i, F) arrays or sparse matrices, or of (T_i,) arrays; one sparse one makes all sparse."""
+        """Return the stack of a list of (T_i, F) arrays or sparse matrices, or of (T_i,) arrays.
+
+        If one of the matrices is sparse, the stack is sparse.
+        """
         given = enumerate(read_list(sequences, "sequences", "Sequences"))
         parts = [x if sp.issparse(x) else row_array(x, f"Sequences: sequence {i}") for i, x in given]
         if not parts:
@@ -69,12 +72,12 @@ class Sequences:
 
     @property
     def lengths(self) -> np.ndarray:
-        """(n,) numbers of positions."""
+        """The (n,) lengths of the sequences."""
         return np.diff(self.offsets)
 
     @property
     def shape(self) -> tuple[int]:
-        """(n,): it is a vector of sequences. scikit-learn then splits it by arrays of indices."""
+        """(n,), the shape of a vector of sequences; with it, scikit-learn splits the object by arrays of indices."""
         return (len(self),)
 
     def __len__(self) -> int:
@@ -103,7 +106,10 @@ class Sequences:
 
 
 def row_array(values: Any, what: str) -> np.ndarray:
-    """Rows as an array. Lists of labels of mixed types become objects, where numpy would make texts of them all."""
+    """Return rows as an array.
+
+    Lists of labels of mixed types become arrays of objects; numpy would convert all of them to strings.
+    """
     unmasked(values, what)
     try:
         array = np.asarray(values)
@@ -116,7 +122,7 @@ def row_array(values: Any, what: str) -> np.ndarray:
 
 
 def read_sequences(X: Any, owner: str) -> Sequences | list[Any]:
-    """``Sequences`` as they are, anything else as a list; one matrix is an error that says what to give instead."""
+    """Return ``Sequences`` unchanged and anything else as a list; raise for a single matrix."""
     if isinstance(X, Sequences):
         return X
     if getattr(X, "ndim", None) == 2:
@@ -130,14 +136,14 @@ def read_sequences(X: Any, owner: str) -> Sequences | list[Any]:
 
 
 def lengths_of(sequences: Sequences | list[Any]) -> np.ndarray:
-    """(n,) numbers of positions of what :func:`read_sequences` returns, once all of it has shapes."""
+    """Return the (n,) lengths of the sequences that :func:`read_sequences` returns; listed ones must have a shape."""
     if isinstance(sequences, Sequences):
         return sequences.lengths
     return np.array([x.shape[0] for x in sequences], np.int64)
 
 
 def checked_offsets(given: Any, n_rows: int) -> np.ndarray:
-    """Offsets as a read-only int64 array that rises from 0 to the number of rows."""
+    """Return offsets as a read-only int64 array; raise unless they rise from 0 to the number of rows."""
     ends = np.asarray(given)
     if ends.ndim != 1 or len(ends) < 1 or ends.dtype.kind not in "iu":
         raise InputError(f"Sequences: offsets must be n + 1 whole numbers, got {given!r:.100}")

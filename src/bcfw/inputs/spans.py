@@ -1,9 +1,9 @@
-"""Labels of spans: what their prefixes mean, where spans begin and end, and the same spans in another scheme.
+"""Span labels: the meaning of their prefixes, where spans begin and end, and conversion between schemes.
 
 A *span* is a run of positions with a type. Its positions are labelled by a prefix and the type: ``B-NP`` begins a
 span, ``I-NP`` continues it, ``E-NP`` ends it, ``S-NP`` is a span of one position; ``O`` is outside of all spans. A
-*scheme* is a set of prefixes: "BIO" has B and I (IOB2), "IOBES" has all four, "BILOU" and "BMES" are the same in other
-letters. This module needs nothing but numpy.
+*scheme* is a set of prefixes: "BIO" has B and I (IOB2), "IOBES" has all four; "BILOU" and "BMES" are IOBES with other
+letters. This module imports numpy only.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: What a prefix says about a position, under its usual names.
+#: The kinds of positions, and the kind that each prefix of any scheme stands for.
 OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
 PREFIXES = {"O": OUTSIDE, "B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": END, "S": SINGLE, "U": SINGLE}
 
-#: The prefixes of the schemes, in the order of the meanings above.
+#: The prefixes of the schemes, in the order of the kinds above.
 LETTERS = {"BIO": "OBI", "IOBES": "OBIES", "BILOU": "OBILU", "BMES": "OBMES"}
 
 #: The schemes in which labels can be learned.
 ENCODINGS = ("BIO", "IOBES")
 
-#: What a step that a scheme forbids adds to the score. (Infinities would become NaN where every labeling is forbidden.)
+#: Score of a step that a scheme forbids. (Infinite scores would become NaN if every labelling is forbidden.)
 FORBIDDEN = -1e30
 
 
 class Parsed(NamedTuple):
-    """Some span labels, taken apart.
+    """Span labels, split into prefixes and types.
 
     Attributes
     ----------
-    kinds : (K,) what the prefix of each label means
-    types : (K,) index of its type in ``names``, -1 for "O"
-    names : the types, sorted; "" for labels that are nothing but a prefix
+    kinds : (K,) the kind of position that each label's prefix stands for
+    types : (K,) index of each label's type in ``names``, -1 for "O"
+    names : the types, sorted; "" for labels that consist of a prefix only
     """
 
     kinds: np.ndarray
@@ -43,7 +43,7 @@ class Parsed(NamedTuple):
 
 
 class Penalties(NamedTuple):
-    """What is added to the scores of first and last labels (K,) and of transitions (K, K): 0, or ``FORBIDDEN``."""
+    """Penalties, 0 or ``FORBIDDEN``, for the scores of first and last labels (K,) and of transitions (K, K)."""
 
     first: np.ndarray
     last: np.ndarray
@@ -51,18 +51,18 @@ class Penalties(NamedTuple):
 
 
 def is_span_label(label: Any, prefixes: Iterable[str] = PREFIXES) -> bool:
-    """Whether a label is one of the prefixes, alone or with "-" and a type."""
+    """Return whether a label is one of the prefixes, alone or with "-" and a type."""
     return isinstance(label, str) and label != "" and label[0] in prefixes and label[1:2] in ("", "-")
 
 
 def are_span_labels(labels: Iterable[Any]) -> bool:
-    """Whether all labels are of spans, and at least one begins or continues a span with a type."""
+    """Return whether all labels are span labels, and at least one of them has a type."""
     given = list(labels)
     return all(map(is_span_label, given)) and any(label[1:2] == "-" for label in given)
 
 
 def parse(labels: Sequence[str]) -> Parsed:
-    """Span labels taken apart; each must be one (:func:`is_span_label`)."""
+    """Return span labels split into prefixes and types; each must satisfy :func:`is_span_label`."""
     types = [None if label == "O" else label[2:] for label in labels]
     names = sorted({name for name in types if name is not None})
     place = {name: k for k, name in enumerate(names)}
@@ -71,10 +71,10 @@ def parse(labels: Sequence[str]) -> Parsed:
 
 
 def continuing(kinds: np.ndarray, types: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """(N,) whether a position of stacked sequences continues the span before it, by the rules of conlleval.
+    """Return, for (N,) positions of stacked sequences, whether they continue the span before, by conlleval's rules.
 
-    It has the prefix I or E, and the position before it, in the same sequence, is B or I of the same type. ``ends`` are
-    the (n + 1,) offsets of the sequences.
+    A position continues a span if its prefix is I or E and if the position before it in its sequence is B or I with an
+    equal type. ``ends`` are the (n + 1,) offsets of the sequences.
     """
     first = np.zeros(len(kinds) + 1, bool)
     first[ends] = True
@@ -83,18 +83,18 @@ def continuing(kinds: np.ndarray, types: np.ndarray, ends: np.ndarray) -> np.nda
 
 
 def scheme_of(labels: Iterable[str]) -> str:
-    """The scheme that labels are written in: one of the four that has all their letters, else "IOBES"."""
+    """Return the scheme that labels are written in: the first of ``LETTERS`` with all their letters, or "IOBES"."""
     letters = {label[0] for label in labels}
     return next((scheme for scheme, known in LETTERS.items() if letters <= set(known)), "IOBES")
 
 
 def marks_ends(scheme: str) -> bool:
-    """Whether a scheme has prefixes of its own for the last position of a span."""
+    """Return whether a scheme has a special prefix for the last position of a span."""
     return len(LETTERS[scheme]) > END
 
 
 def in_scheme(labels: Sequence[str], codes: np.ndarray, ends: np.ndarray, scheme: str) -> tuple[list[str], np.ndarray]:
-    """The same spans in another scheme.
+    """Return the labels of given spans in another scheme.
 
     Parameters
     ----------
@@ -106,8 +106,9 @@ def in_scheme(labels: Sequence[str], codes: np.ndarray, ends: np.ndarray, scheme
     Returns
     -------
     new labels, sorted : list of str
-        Those that occur.
+        Labels of the scheme that occur.
     new codes : (N,) array
+        Index of the new label of every position.
 
     Examples
     --------
@@ -134,14 +135,17 @@ def in_scheme(labels: Sequence[str], codes: np.ndarray, ends: np.ndarray, scheme
 
 
 def written(key: int, names: list[str], scheme: str) -> str:
-    """The label behind a key of :func:`in_scheme`: the prefix, and the type if there is one."""
+    """Return the label that a key of :func:`in_scheme` stands for: the prefix, and the type if there is one."""
     place, kind = divmod(key, len(PREFIXES))
     letter = LETTERS[scheme][kind]
     return f"{letter}-{names[place - 1]}" if place and names[place - 1] else letter
 
 
 def penalties(labels: Sequence[str], scheme: str) -> Penalties:
-    """What a scheme forbids: spans that are continued but never begun and, if it marks ends, begun but never ended."""
+    """Return the penalties of a scheme.
+
+    Forbidden are spans that are continued but not begun and, if the scheme marks ends, spans that are not ended.
+    """
     kinds, types, _ = parse(labels)
     continues, begins = np.isin(kinds, (INSIDE, END)), np.isin(kinds, (BEGIN, INSIDE))
     joined = begins[:, None] & continues & (types[:, None] == types)

@@ -1,4 +1,4 @@
-"""Tells when numba compiles, and how long: it takes seconds where loading from disk takes none."""
+"""The time that numba spends in compilation, and messages to the user about it: log lines, and a notice per process."""
 
 from __future__ import annotations
 
@@ -14,28 +14,32 @@ from typing import Any
 
 from bcfw.kernels.guard import internals
 
-#: Where users find what a quiet run says: ``logging.getLogger("bcfw")``.
+#: The logger of the library, ``logging.getLogger("bcfw")``; runs that print nothing write here.
 LOGGER = logging.getLogger("bcfw")
 
-#: Seconds of compilation between two lines about it.
+#: Seconds of compilation between two log lines.
 LINE_SECONDS = 5.0
 
-#: Seconds of compilation after which a process says once that it compiles.
+#: Seconds of compilation after which a process prints the notice.
 QUIET_SECONDS = 1.0
 
 
 def compile_seconds() -> float:
-    """Seconds that numba has compiled in this process since the first call; always 0 where numba cannot tell."""
+    """Return the seconds of compilation in this process since the first call of this function.
+
+    Without numba's internals (see :mod:`bcfw.kernels.guard`) the result is always 0.
+    """
     tools = internals()
     return 0.0 if tools is None else float(tools.compile_clock().seconds)
 
 
 @contextlib.contextmanager
 def when_compiling(notice: Callable[[FunctionType], None]) -> Iterator[None]:
-    """Call ``notice(function)`` before each function that is compiled in this context, if numba can tell.
+    """Call ``notice(function)`` before each function that is compiled in this context.
 
-    It is called again every second, from another thread, until the function is compiled. Those that are compiled as a
-    part of another one are not told.
+    The call is repeated every second, from another thread, until the function is compiled. Functions that are compiled
+    as a part of another function cause no call. Without numba's internals (see :mod:`bcfw.kernels.guard`) ``notice`` is
+    never called.
     """
     tools = internals()
     if tools is None:
@@ -50,11 +54,11 @@ def when_compiling(notice: Callable[[FunctionType], None]) -> Iterator[None]:
 
 
 class CompileLines:
-    """What a log says while functions are compiled: that it begins, and that it goes on.
+    """Writes log lines while functions are compiled; a notice for :func:`when_compiling`.
 
     Parameters
     ----------
-    say : function of a line
+    say : function that writes a line
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -64,11 +68,11 @@ class CompileLines:
 
     @property
     def seconds(self) -> float:
-        """Of compilation since this was made."""
+        """Seconds of compilation since this object was made."""
         return compile_seconds() - self._before
 
     def __call__(self, function: FunctionType) -> None:
-        """A line at the beginning, then one every LINE_SECONDS."""
+        """Write a line at the beginning, then one every ``LINE_SECONDS`` of compilation."""
         taken, name = self.seconds, function.__name__
         if self._said is None:
             self._say(f"compiling {name}: the first use of a model and a solver on this machine takes some seconds")
@@ -80,26 +84,27 @@ class CompileLines:
 
 
 def compiling_logged() -> AbstractContextManager[None]:
-    """Log what is compiled in this context, at the level INFO."""
+    """Return a context in which compilation is logged at the level INFO."""
     return when_compiling(CompileLines(LOGGER.info))
 
 
 def in_notebook() -> bool:
-    """Whether a kernel of Jupyter runs this code; a terminal's IPython has none."""
+    """Return whether this code runs in a Jupyter notebook; IPython in a terminal does not count."""
     get_shell: Callable[[], Any] = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
     return getattr(get_shell(), "kernel", None) is not None
 
 
 class FirstNotice:
-    """Says once in a process that bcfw compiles, when that has taken QUIET_SECONDS: a first fit looks hung without.
+    """Tells the user, once per process, that bcfw compiles, as soon as compilation has taken ``QUIET_SECONDS``.
 
-    The line goes to standard error if that is a terminal, and to the output of a notebook. The environment variable
-    ``BCFW_COMPILE_NOTICE`` asks for it everywhere (1) or nowhere (0). Where no folder can keep compiled code, the
-    logger "bcfw" says so at the level WARNING, which Python prints if no logging is set up.
+    Without the notice, a first fit would seem to hang. The line goes to standard error if that is a terminal, or to the
+    output of a notebook. The environment variable ``BCFW_COMPILE_NOTICE`` turns the notice on (1) or off (0)
+    everywhere. If no folder for compiled code is writable, the logger "bcfw" says so at the level WARNING, which Python
+    prints if no logging is set up.
 
     Attributes
     ----------
-    shown : whether a display has told the user already, or must not
+    shown : whether a progress display has told the user already, or the user wants no notice
     """
 
     shown = False
@@ -109,7 +114,7 @@ class FirstNotice:
         self._done = False
 
     def __call__(self, function: FunctionType) -> None:
-        """Hear of a function that is being compiled."""
+        """Print the notice if it is due; called while ``function`` is being compiled."""
         seconds = compile_seconds() - self._before
         if self._done or seconds < QUIET_SECONDS or function.__module__.split(".")[0] != "bcfw":
             return
@@ -133,14 +138,14 @@ class FirstNotice:
 
 
 def is_watched() -> bool:
-    """Whether somebody sees what is printed, or the environment says so."""
+    """Return whether the notice should be printed: what the environment variable says, or whether a user can see it."""
     asked = os.environ.get("BCFW_COMPILE_NOTICE", "")
     return asked != "0" if asked else in_notebook() or bool(getattr(sys.stderr, "isatty", lambda: False)())
 
 
 @functools.cache
 def first_notice() -> FirstNotice:
-    """The one notice of the process; from the first call on it hears of all that is compiled."""
+    """Return the only notice of the process; the first call registers it for all compilation."""
     notice, tools = FirstNotice(), internals()
     if tools is not None:
         tools.compile_clock().notices.append(notice)

@@ -1,8 +1,8 @@
-"""Compiled code on disk, warm in the next process and never stale.
+"""The disk cache of compiled code, which the next process loads, and which is never stale.
 
-numba's own cache stamps only the file of the outermost function, so that an edit of a kernel in another file
-leaves the old machine code in use. Here a cache file is named by a fingerprint of *everything* the function
-reaches: the byte code of all functions, their constants, the fields of the records and the versions of the tools.
+numba's own cache checks only the file of the outermost function, so that it uses old machine code after an edit of an
+inner function in another file. Here a cache file is named by a fingerprint of *everything* that the function reaches:
+the byte code of all functions, their constants, the fields of the records and the versions of the tools.
 """
 
 from __future__ import annotations
@@ -28,16 +28,20 @@ _VERSIONED = ("numpy", "numba", "llvmlite")
 
 
 def possible_directories() -> list[Path]:
-    """Where compiled code may be kept: ``$BCFW_CACHE_DIR``, or else the package's ``__pycache__``, the user's cache."""
+    """Return the candidates for the cache folder, the first choice first.
+
+    They are ``$BCFW_CACHE_DIR`` alone if it is set, else the package's ``__pycache__`` and the user's cache folder.
+    """
     chosen = os.environ.get("BCFW_CACHE_DIR")
     package = PACKAGE / "__pycache__" / "kernels"
     return [Path(chosen)] if chosen else [package, user_cache("kernels")]
 
 
 def cache_directories() -> list[Path]:
-    """Where compiled code is looked for, in this order; the last one is where new code is kept, if it is writable.
+    """Return the folders to search for compiled code, in this order; the last is written to, if it is writable.
 
-    The possible folders up to the first that is writable: one that somebody else has filled is read, too.
+    They are the existing candidates up to the first that is writable. A folder that is not writable is searched, too,
+    because another user may have filled it.
     """
     found = []
     for path in possible_directories():
@@ -50,12 +54,12 @@ def cache_directories() -> list[Path]:
 
 
 def cache_directory() -> Path | None:
-    """Where new compiled code is kept; None if no place is writable."""
+    """Return the folder to which new compiled code is written; None if no candidate is writable."""
     return next((path for path in possible_directories() if not obstacle(path)), None)
 
 
 def obstacle(path: Path) -> str:
-    """Why no file can be made in a folder, which is made if it does not exist; empty if one can."""
+    """Return why no file can be written to a folder, or an empty text if one can; make the folder if it is missing."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path).close()
@@ -65,19 +69,19 @@ def obstacle(path: Path) -> str:
 
 
 def obstacles() -> list[str]:
-    """The possible folders, each with what stands in the way."""
+    """Return a text for each candidate: the folder, and why no file can be written there."""
     return [f"{path}: {obstacle(path)}" for path in possible_directories()]
 
 
 def fingerprint(function: Any) -> str:
-    """Hash of the byte code, constants and compiler options of ``function`` and of everything it reaches."""
+    """Return a hash of the byte code, constants and compiler options of ``function`` and of everything it reaches."""
     walk = _Walk()
     walk.value(function)
     return walk.digest.hexdigest()
 
 
 class _Walk:
-    """Feeds everything reachable from a function into one digest, each function once."""
+    """Hashes everything that a function reaches into one digest, each function once."""
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
@@ -134,7 +138,7 @@ class _Walk:
 
 
 def keep_on_disk(dispatcher: Any) -> None:
-    """Let a compiled function load from, and save to, the disk cache, where that is possible."""
+    """Attach the disk cache to a compiled function, if numba's internals and a folder are available."""
     tools, directories = internals(), cache_directories()
     first_notice()
     if tools is not None and directories and hasattr(dispatcher, "py_func"):  # else numba is disabled

@@ -1,17 +1,19 @@
 """The generalised distance transform: the best quadratic score over all sources, for every target of a grid.
 
-On a line of n places with scores ``f(s)`` (``-inf`` for a place that is not allowed), the transform is
+On a line of n places with scores ``f(s)`` (``-inf`` for a forbidden source), the transform is
 
     out(t) = max_s f(s) + b (s - t - r) - a (s - t - r)^2,      t = 0 .. n - 1,
 
-with ``a >= 0``, any b, and a shift r, which need not be whole. With ``u = t + r`` and ``h(s) = f(s) + b s`` it is
-``max_s h(s) - a (s - u)^2 - b u``: the upper envelope of n parabolas of one width, which two of them cross once, at
+with ``a >= 0``, any b, and a shift r, which need not be an integer. With ``u = t + r`` and ``h(s) = f(s) + b s`` it is
+``max_s h(s) - a (s - u)^2 - b u``, the upper envelope of n parabolas of equal width. The parabolas of two sources
+s < s' cross once, at
 
-    u = (h(s) - h(s')) / (2 a (s' - s)) + (s + s') / 2,      s < s': the right one is better from there on.
+    u = (h(s) - h(s')) / (2 a (s' - s)) + (s + s') / 2,
 
-One sweep builds the envelope, another reads it, so that a line costs O(n). For ``a = 0`` there are no parabolas: all
-targets have the source of largest ``h``. On a grid the two coordinates add up, and one is transformed after the other
-(P. F. Felzenszwalb and D. P. Huttenlocher, Distance transforms of sampled functions, Theory of Computing 8, 2012).
+and s' is better to the right of u. One sweep builds the envelope and another reads it, so that a line costs O(n). For
+``a = 0`` there are no parabolas: all targets have the source of largest ``h``. On a grid the scores of the two
+coordinates are added, and the coordinates are transformed one after the other (P. F. Felzenszwalb and D. P.
+Huttenlocher, Distance transforms of sampled functions, Theory of Computing 8, 2012).
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from bcfw.kernels.specialise import not_inlined
 
 
 class Quadratic(NamedTuple):
-    """The score of a displacement d = s - t - shift along one coordinate: ``linear d - square d^2``, square >= 0."""
+    """The score ``linear d - square d^2`` of a displacement ``d = s - t - shift`` along one coordinate; square >= 0."""
 
     linear: float
     square: float
@@ -32,12 +34,12 @@ class Quadratic(NamedTuple):
 
 
 class Envelope(NamedTuple):
-    """Scratch of lines of up to N places.
+    """Scratch for transforms of lines of up to N places.
 
     Attributes
     ----------
     site, height : (N,) the sources on the envelope from left to right, and their h(s)
-    start : (N,) from which u on a source is the best one
+    start : (N,) the smallest u at which each of these sources is the best
     line, moved : (N,) a line before and after its transform
     """
 
@@ -49,18 +51,18 @@ class Envelope(NamedTuple):
 
 
 def make_envelope(size: int) -> Envelope:
-    """Room for lines of up to ``size`` places."""
+    """Return an ``Envelope`` for lines of up to ``size`` places."""
     return Envelope(np.zeros(size, np.int64), np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size))
 
 
 def quadratic_score(score, s, t):
-    """``b d - a d^2`` of the displacement d = s - t - r."""
+    """Return ``b d - a d^2`` of the displacement ``d = s - t - r``."""
     d = s - t - score.shift
     return d * (score.linear - score.square * d)
 
 
 def build_envelope(values, n, score, envelope):
-    """Find the sources on the envelope of a line; returns how many, 0 where no source is allowed."""
+    """Find the sources on the envelope of a line; return how many, 0 if all sources are forbidden."""
     site, height, start = envelope.site, envelope.height, envelope.start
     count = 0
     for s in range(n):
@@ -88,7 +90,7 @@ def build_envelope(values, n, score, envelope):
 
 
 def transform_line(values, n, score, envelope, out):
-    """``out(t) = max_s values(s) + b (s - t - r) - a (s - t - r)^2`` of the first n places, in O(n)."""
+    """Write ``out(t) = max_s values(s) + b (s - t - r) - a (s - t - r)^2`` for the first n places, in O(n)."""
     count = build_envelope(values, n, score, envelope)
     k = 0
     for t in range(n):
@@ -112,7 +114,7 @@ def transform_grid(values, shape, down, across, envelope, half, out):
     shape : (H, W)
     down, across : :class:`Quadratic` of the first and of the second coordinate
     envelope : :class:`Envelope` for lines of max(H, W)
-    half : (H W,) or longer, scratch: the grid after its rows are done, column after column
+    half : (H W,) or longer, scratch for the grid with transformed rows, column after column
     """
     H, W = shape
     line, moved = envelope.line, envelope.moved
@@ -132,9 +134,10 @@ def transform_grid(values, shape, down, across, envelope, half, out):
 
 @not_inlined
 def best_source(values, shape, down, across, target, line):
-    """The first source (as r W + c) of largest ``values(s) + down(s_1, t_1) + across(s_2, t_2)``, and that value.
+    """Return the best source of one target (t_1, t_2), as the number ``r W + c``, and its value.
 
-    Looks at all sources of one target (t_1, t_2); -1 and ``-inf`` if none is allowed. ``line`` (W,) is scratch.
+    The value of a source is ``values(s) + down(s_1, t_1) + across(s_2, t_2)``. The function compares all sources; among
+    equals it takes the first. It returns -1 and ``-inf`` if all sources are forbidden. ``line`` (W,) is scratch.
     """
     H, W = shape
     best, found = -np.inf, -1

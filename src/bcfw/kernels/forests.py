@@ -1,7 +1,8 @@
-"""Labels of the nodes of forests: max-sum, max-marginals and sum-product, all exact.
+"""Exact inference on forests of labelled nodes: max-sum, max-marginals and sum-product.
 
 A forest is given as :class:`bcfw.kernels.message_passing.Links`, in an order in which each node has at most one link to
-earlier nodes: lo, the node *above*; a node without one is a *root*. The score of labels y is
+an earlier node. The earlier node ``lo`` is the node *above*; a node without a link to an earlier node is a *root*. The
+score of labels y is
 
     s(y) = sum_p theta_p(y_p) + sum_l T_l(y_lo, y_hi).
 
@@ -9,14 +10,18 @@ From the leaves to the roots, every node gathers what lies below it,
 
     b_p(a) = theta_p(a) + sum_{links l from p to nodes q below} m_l(a),
 
-with ``m_l(a) = max_c T_l(a, c) + b_q(c)`` for the largest score (max-sum) and ``log sum_c exp(...)`` in its place for
-the distribution ``P(y) = exp(s(y)) / Z`` (sum-product). Then labels, or probabilities, are passed on from the roots:
+with the messages
+
+    max-sum         m_l(a) = max_c T_l(a, c) + b_q(c)                for the largest score,
+    sum-product     m_l(a) = log sum_c exp(T_l(a, c) + b_q(c))       for the distribution P(y) = exp(s(y)) / Z.
+
+Then labels, or probabilities, are computed from the roots to the leaves:
 
     labels          y_q = argmax_c T_l(y_p, c) + b_q(c),
     probabilities   P_l(a, c) = P_p(a) exp(T_l(a, c) + b_q(c) - m_l(a)),    P_q(c) = sum_a P_l(a, c).
 
-Exponentials are taken of differences to a maximum, so that no score is too large; and since conditional probabilities
-are multiplied where others divide messages, none is lost to rounding.
+Exponentials are taken of differences to a maximum, so that large scores do not overflow. Conditional probabilities are
+multiplied, where other implementations divide messages, so that small probabilities are not lost to rounding.
 """
 
 from __future__ import annotations
@@ -28,12 +33,12 @@ from bcfw.kernels.specialise import not_inlined
 
 
 def link_above(links, p):
-    """The link of a node to the one above it; -1 for a root."""
+    """Return the link of a node to the node above; -1 for a root."""
     return links.arc[links.first[p]] if links.middle[p] > links.first[p] else -1
 
 
 def set_beliefs(theta, belief, n_nodes):
-    """``b_p = theta_p`` for all nodes."""
+    """Set ``b_p = theta_p`` for all nodes."""
     K = belief.shape[1]
     for p in range(n_nodes):
         for a in range(K):
@@ -41,7 +46,7 @@ def set_beliefs(theta, belief, n_nodes):
 
 
 def take_largest(shift, table, out):
-    """``out(b) = max_a shift(a) + table(a, b)``."""
+    """Write ``out(b) = max_a shift(a) + table(a, b)``."""
     K = out.shape[0]
     for b in range(K):
         out[b] = -np.inf
@@ -55,7 +60,7 @@ def take_largest(shift, table, out):
 
 @not_inlined
 def gather_largest(links, scores):
-    """Max-sum from the leaves to the roots: ``belief`` holds b_p, ``down`` the messages m_l."""
+    """Run max-sum from the leaves to the roots; write b_p to ``belief`` and the messages m_l to ``down``."""
     V = links.order.shape[0]
     set_beliefs(scores.theta, scores.belief, V)
     for j in range(V - 1, -1, -1):
@@ -68,7 +73,7 @@ def gather_largest(links, scores):
 
 @not_inlined
 def solve_forest(links, scores):
-    """A best labeling y; of several best labels of a node, given the one above, the first."""
+    """Find a best labeling y; among equally good labels of a node, given the node above, take the first."""
     base = scores.base
     gather_largest(links, scores)
     for j in range(links.order.shape[0]):
@@ -83,10 +88,10 @@ def solve_forest(links, scores):
 
 @not_inlined
 def max_marginals(links, scores, out):
-    """``out[p, a] = max s(y)`` over the labelings with ``y_p = a``, (V, K)."""
+    """Write the max-marginals: ``out[p, a] = max s(y)`` over the labelings with ``y_p = a``, (V, K)."""
     base = scores.base
     gather_largest(links, scores)
-    best = 0.0  # of all trees together
+    best = 0.0  # the largest score of the whole forest
     for p in range(links.order.shape[0]):
         if link_above(links, p) < 0:
             best += scores.belief[p, largest(scores.belief[p])]
@@ -105,7 +110,7 @@ def max_marginals(links, scores, out):
 
 
 def normalise(row):
-    """Make ``row = exp(row) / sum exp(row)``; returns the logarithm of the sum. Minus infinities become zeros."""
+    """Replace ``row`` by ``exp(row) / sum exp(row)``; return ``log sum exp(row)``. Entries of ``-inf`` become zeros."""
     K = row.shape[0]
     top = row[largest(row)]
     if top == -np.inf:
@@ -123,15 +128,15 @@ def normalise(row):
 
 @not_inlined
 def sum_product(links, theta, T, node, pair):
-    """Probabilities of labels and of pairs of labels; returns ``log Z = log sum_y exp(s(y))``.
+    """Write the probabilities of labels and of pairs of labels; return ``log Z = log sum_y exp(s(y))``.
 
     Parameters
     ----------
     links : the forest
     theta : (V K,) scores of the nodes, one row of K after the other
-    T : (L, K, K) scores of the links, labels of the node above in the rows; scores of minus infinity exclude labels
+    T : (L, K, K) scores of the links, with the labels of the node above as rows; ``-inf`` excludes pairs of labels
     node : (V, K) output, ``P(y_p = a)``
-    pair : (L, K, K) output, ``P(y_lo = a, y_hi = c)``; not the same array as T
+    pair : (L, K, K) output, ``P(y_lo = a, y_hi = c)``; an array other than T
     """
     V = links.order.shape[0]
     K = node.shape[1]

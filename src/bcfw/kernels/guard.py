@@ -1,4 +1,4 @@
-"""Whether numba's internals may be used: they are private, and a release of numba may change them."""
+"""The guard of numba's internals: they are private to numba, and used only if the installed release has them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ TESTED = ((0, 61), (0, 68))
 
 @functools.cache
 def internals() -> ModuleType | None:
-    """The module :mod:`bcfw.kernels.numba_internals`, or None, after one warning, where numba has changed.
+    """Return the module :mod:`bcfw.kernels.numba_internals`, or None if it does not fit the installed numba.
 
-    Without it everything is compiled by plain ``numba.njit``: the results are the same, but compilation takes longer,
-    steps are a little slower, and nothing is kept on disk. The environment variable ``BCFW_PLAIN_NUMBA=1`` asks for
-    that. Releases of numba that were not tested have to compile a small function first.
+    The first None comes with a warning. Without the module, everything is compiled by plain ``numba.njit``: the results
+    are equal, but compilation takes longer, steps are a little slower, and compiled code is not cached on disk. The
+    environment variable ``BCFW_PLAIN_NUMBA=1`` selects plain numba without a warning. With a release of numba that was
+    not tested, the module must first compile a small function.
     """
     if os.environ.get("BCFW_PLAIN_NUMBA", "0") not in ("", "0"):
         return None
@@ -40,13 +41,13 @@ def internals() -> ModuleType | None:
 
 
 def version_text() -> str:
-    """The installed release of numba."""
+    """Return the installed release of numba as a text."""
     import numba
 
     return str(numba.__version__)
 
 
 def numba_version() -> tuple[int, ...]:
-    """Its first two numbers; (0, 0), which was not tested, for a version without numbers."""
+    """Return the first two numbers of numba's version; (0, 0), an untested version, if it has no numbers."""
     found = re.match(r"(\d+)\.(\d+)", version_text())
     return tuple(map(int, found.groups())) if found else (0, 0)

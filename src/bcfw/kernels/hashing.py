@@ -1,14 +1,14 @@
-"""Texts as 64-bit hashes, and a table that finds the column of each."""
+"""64-bit hashes of texts, and a hash table that finds the column of a text."""
 
 from __future__ import annotations
 
 import numpy as np
 
-#: Multiplier and start of the hash FNV-1a.
+#: Multiplier and initial value of the hash FNV-1a.
 PRIME = np.uint64(0x100000001B3)
 BASIS = np.uint64(0xCBF29CE484222325)
 
-#: Spreads the bits of a hash over the places of a table.
+#: Multiplier that spreads the bits of a hash over the places of the table.
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 #: Marks a free place of the table.
@@ -16,7 +16,7 @@ FREE = -1
 
 
 def hash_texts(text, separator, out):
-    """Write the hash (FNV-1a) of every piece of ``text`` (bytes) between separators to ``out``."""
+    """Write the FNV-1a hash of every piece of ``text`` (an array of bytes) between separators to ``out``."""
     h = BASIS
     place = 0
     for j in range(text.shape[0]):
@@ -31,7 +31,7 @@ def hash_texts(text, separator, out):
 
 
 def fill_table(hashes, keys, columns):
-    """Put hash j into the table as column j; returns False where two hashes are equal.
+    """Enter every hash j with its column j into the table; return False if two hashes are equal.
 
     ``keys`` and ``columns`` have the same length, a power of two that is larger than the number of hashes.
     """
@@ -48,7 +48,7 @@ def fill_table(hashes, keys, columns):
 
 
 def find_columns(hashes, keys, columns, out):
-    """Write the column of every hash to ``out``, ``FREE`` for those that are not in the table."""
+    """Write the column of every hash to ``out``, or ``FREE`` if the hash is not in the table."""
     mask = np.uint64(keys.shape[0] - 1)
     for j in range(hashes.shape[0]):
         place = (hashes[j] * SPREAD >> np.uint64(20)) & mask

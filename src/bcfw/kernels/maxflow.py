@@ -1,14 +1,14 @@
 """Maximum flow and minimum cut: the two search trees of Boykov and Kolmogorov (PAMI 2004).
 
-A graph has V nodes and, for every edge {p, q}, two arcs p -> q and q -> p that know each other (*sisters*). Arcs are
-sorted by their tail: those of p are ``arc_off[p] .. arc_off[p + 1]``, ``head[a]`` is where arc a leads, ``sister[a]``
-the arc back. Terminals are no nodes: ``excess[p] > 0`` is the capacity of an arc from the source to p,
-``excess[p] < 0`` minus the capacity of an arc from p to the sink.
+A graph has V nodes and, for every edge {p, q}, two arcs p -> q and q -> p, which are *sisters*. Arcs are sorted by
+their tail: the arcs ``arc_off[p] .. arc_off[p + 1]`` leave node p, arc a leads to the node ``head[a]``, and
+``sister[a]`` is the reverse arc. Source and sink are not nodes: ``excess[p] > 0`` is the capacity of an arc from the
+source to p, and ``excess[p] < 0`` is minus the capacity of an arc from p to the sink.
 
-One tree grows from the source along arcs with residual capacity, one from the sink against them. Where they meet, the
-path is augmented; nodes that lose their way to the root (*orphans*) look for a new parent in their tree or become
-free. A node's distance to its root is trusted if its time stamp is new enough, so that most searches for the root are
-short.
+One tree grows from the source along arcs with residual capacity, the other grows backwards from the sink. Where the
+trees meet, the path is augmented. Nodes that lose their path to the root (*orphans*) look for a new parent in their
+tree or become free. A node's distance to its root counts as known if its time stamp is new enough, so that most
+searches for the root are short.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ import numpy as np
 
 from bcfw.kernels.specialise import not_inlined
 
-#: Which tree a node is in.
+#: Values of ``tree``: the node is in no tree, in the source's tree, or in the sink's tree.
 FREE, SOURCE, SINK = 0, 1, 2
 
-#: Values of ``parent`` that are no arcs: the node hangs on its terminal, or has lost its parent.
+#: Values of ``parent`` that are not arcs: the node's parent is the source or the sink, or the node has lost its parent.
 ROOT, ORPHAN = -1, -2
 
-#: Value of ``next`` for a node that is not in the queue of active nodes; the last one in it points to itself.
+#: Value of ``next`` for a node that is not in the queue of active nodes; the last node in the queue points to itself.
 IDLE = -1
 
-#: Places in ``queue``: ends of the queue of active nodes, first place and number of the orphans, the current time.
+#: Entries of ``queue``: both ends of the queue of active nodes; first place and number of the orphans; current time.
 FIRST, LAST, OLDEST, ORPHANS, TIME = range(5)
 
 
 class Flow(NamedTuple):
-    """Capacities of one graph, which :func:`max_flow` turns into residual ones, and its scratch.
+    """Capacities of one graph, which :func:`max_flow` turns into residual capacities, and scratch.
 
     Attributes
     ----------
     cap : (A,) capacities of the arcs, >= 0
-    excess : (V,) capacities of the terminal arcs, > 0 from the source, < 0 to the sink
-    tree : (V,) which search tree the node is in; at the end ``SOURCE`` marks the source's side of a minimum cut
+    excess : (V,) capacities of the arcs from the source (> 0) and to the sink (< 0)
+    tree : (V,) the search tree of each node; at the end ``SOURCE`` marks the source's side of a minimum cut
     parent : (V,) arc to the parent, or ``ROOT`` or ``ORPHAN``
-    stamp, dist : (V,) when the distance to the root was last known, and that distance
-    next : (V,) next active node
-    orphans : (V,) ring of orphans
+    stamp, dist : (V,) time at which the distance to the root was last known, and this distance
+    next : (V,) the node that follows in the queue of active nodes
+    orphans : (V,) ring buffer of orphans
     queue : (5,) see ``FIRST``
     """
 
@@ -59,7 +59,7 @@ class Flow(NamedTuple):
 
 
 def make_flow(n_nodes: int, n_arcs: int) -> Flow:
-    """Room for graphs of up to ``n_nodes`` nodes and ``n_arcs`` arcs."""
+    """Return a ``Flow`` for graphs of up to ``n_nodes`` nodes and ``n_arcs`` arcs."""
     cap, excess, tree = np.zeros(n_arcs), np.zeros(n_nodes), np.zeros(n_nodes, np.int8)
     parent, stamp, dist, following, orphans = (np.zeros(n_nodes, np.int32) for _ in range(5))
     return Flow(cap, excess, tree, parent, stamp, dist, following, orphans, np.zeros(5, np.int64))
@@ -67,18 +67,18 @@ def make_flow(n_nodes: int, n_arcs: int) -> Flow:
 
 @not_inlined
 def max_flow(arc_off, head, sister, flow):
-    """Push as much as possible from source to sink; return how much.
+    """Find a maximum flow from source to sink and a minimum cut; return the value of the flow.
 
     Parameters
     ----------
-    arc_off : (V + 1,) where the arcs of a node begin
-    head, sister : (A,) the node an arc leads to, the arc back
-    flow : Flow; capacities on entry, residual capacities and the cut on return
+    arc_off : (V + 1,) where the arcs of each node begin
+    head, sister : (A,) the node that each arc leads to, and the reverse arc
+    flow : Flow, which holds capacities on entry, residual capacities and the cut on return
 
     Notes
     -----
-    An arc that limits a path is set to exactly zero, so that each augmentation takes at least one arc out of the
-    residual graph whatever the rounding.
+    The residual capacity of an arc that limits a path is set to exactly zero, so that each augmentation removes at
+    least one arc from the residual graph in spite of rounding.
     """
     total = push_direct(arc_off, head, sister, flow)
     plant(arc_off.shape[0] - 1, flow)
@@ -100,7 +100,7 @@ def max_flow(arc_off, head, sister, flow):
 
 
 def push_direct(arc_off, head, sister, flow):
-    """Augment all paths source -> p -> q -> sink, which need no search; return how much was pushed."""
+    """Augment all paths source -> p -> q -> sink, which need no search; return the total flow."""
     total = 0.0
     for p in range(arc_off.shape[0] - 1):
         a = arc_off[p]
@@ -118,7 +118,7 @@ def push_direct(arc_off, head, sister, flow):
 
 
 def plant(n_nodes, flow):
-    """Every node with a terminal arc is a root and active; the others are free."""
+    """Make every node with an arc from the source or to the sink an active root, and all other nodes free."""
     queue = flow.queue
     queue[FIRST] = -1
     queue[LAST] = -1
@@ -137,7 +137,7 @@ def plant(n_nodes, flow):
 
 
 def activate(p, flow):
-    """Queue a node whose arcs have to be looked at."""
+    """Append a node to the queue of active nodes, unless it is in the queue."""
     if flow.next[p] != IDLE:
         return
     flow.next[p] = p
@@ -149,7 +149,7 @@ def activate(p, flow):
 
 
 def next_active(flow):
-    """Take the first active node that is still in a tree; -1 if there is none."""
+    """Remove nodes from the queue up to the first that is still in a tree, and return it; -1 if there is none."""
     queue = flow.queue
     while queue[FIRST] >= 0:
         p = queue[FIRST]
@@ -165,9 +165,9 @@ def next_active(flow):
 
 
 def grow(p, a, stop, head, sister, flow):
-    """Take free neighbours of p into its tree, from arc a on; return the first arc to the other tree, or ``stop``.
+    """Add free neighbours of p to its tree, from arc a on; return the first arc to the other tree, or ``stop``.
 
-    Arcs before a need no second look: a node that becomes free makes its neighbours active again.
+    Arcs before a are not checked again: a node that becomes free makes its neighbours active again.
     """
     side = flow.tree[p]
     while a < stop:
@@ -195,7 +195,7 @@ def hang(q, up, p, flow):
 
 
 def augment(bridge, head, sister, flow):
-    """Push what the path through ``bridge`` can carry; nodes behind saturated arcs become orphans."""
+    """Augment the path through the arc ``bridge`` and return the amount; nodes behind saturated arcs become orphans."""
     start, stop = head[sister[bridge]], head[bridge]
     amount = flow.cap[bridge]
     p = start
@@ -233,7 +233,7 @@ def augment(bridge, head, sister, flow):
 
 
 def shift(a, amount, sister, flow):
-    """Push along one arc; return whether that saturates it."""
+    """Push ``amount`` along one arc; return whether the arc is saturated now."""
     flow.cap[sister[a]] += amount
     left = flow.cap[a] - amount
     flow.cap[a] = max(left, 0.0)
@@ -241,7 +241,10 @@ def shift(a, amount, sister, flow):
 
 
 def orphan_first(p, flow):
-    """An orphan to be served before those that wait: the one nearest to the root comes last, so it is served first."""
+    """Make p an orphan, at the front of the ring.
+
+    On a path the node nearest to the root is added last, so that it is adopted first.
+    """
     queue = flow.queue
     flow.parent[p] = ORPHAN
     queue[OLDEST] = queue[OLDEST] - 1 if queue[OLDEST] > 0 else flow.orphans.shape[0] - 1
@@ -250,7 +253,7 @@ def orphan_first(p, flow):
 
 
 def orphan_last(p, flow):
-    """An orphan to be served after those that wait."""
+    """Make p an orphan, at the end of the ring."""
     queue = flow.queue
     flow.parent[p] = ORPHAN
     place = queue[OLDEST] + queue[ORPHANS]
@@ -269,7 +272,10 @@ def pop_orphan(flow):
 
 
 def adopt(p, arc_off, head, sister, flow):
-    """Hang an orphan on the neighbour of its tree that is nearest to the root; without one it becomes free."""
+    """Find a new parent for the orphan p: the neighbour in its tree that is nearest to the root.
+
+    If the tree has no neighbour of p with a path to the root, p becomes free, and its children become orphans.
+    """
     side = flow.tree[p]
     best = -1
     nearest = flow.tree.shape[0] + 1
@@ -300,7 +306,7 @@ def adopt(p, arc_off, head, sister, flow):
 
 
 def distance(p, head, flow):
-    """Number of nodes from p to its root, both included; 0 if the way ends in an orphan."""
+    """Return the number of nodes from p to its root, both included; 0 if the path ends in an orphan."""
     away = 0
     while flow.stamp[p] != flow.queue[TIME]:
         up = flow.parent[p]
@@ -314,7 +320,7 @@ def distance(p, head, flow):
 
 
 def mark(p, away, head, flow):
-    """Note the distances found on the way from p to the root."""
+    """Write the distances of the nodes on the path from p to the root, with the current time."""
     while flow.stamp[p] != flow.queue[TIME]:
         flow.stamp[p] = flow.queue[TIME]
         flow.dist[p] = away

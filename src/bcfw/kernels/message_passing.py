@@ -1,25 +1,28 @@
-"""Labels of the nodes of a graph with any scores of pairs: sequential tree-reweighted message passing (TRW-S).
+"""Approximate best labelings of graphs, with upper bounds: sequential tree-reweighted message passing (TRW-S).
 
-To maximise is ``sum_p theta_p(y_p) + sum_l T_l(y_lo, y_hi)`` over labels 0 .. K - 1 of the nodes. Nodes have an order;
-a *link* l joins a node lo with a later node hi. Messages ``up_l`` (to hi) and ``down_l`` (to lo) move scores between
-nodes and links without changing the sum:
+The score ``sum_p theta_p(y_p) + sum_l T_l(y_lo, y_hi)`` is maximised over labels 0 .. K - 1 of the nodes. The nodes
+have an order; a *link* l joins a node lo with a later node hi. Messages ``up_l`` (to hi) and ``down_l`` (to lo) move
+scores between nodes and links without changing the sum:
 
     h_p = theta_p + all messages to p,      R_l(a, b) = T_l(a, b) - down_l(a) - up_l(b).
 
-Node p lies on ``n_p = max(links to earlier nodes, links to later nodes)`` chains that rise in the order, each of which
-has the share ``h_p / n_p``. A forward sweep sets, for the links from p to later nodes,
+The links are covered by chains whose nodes ascend in the order. Node p lies on
+``n_p = max(links to earlier nodes, links to later nodes)`` chains, and each chain gets the share ``h_p / n_p``. A
+forward sweep sets, for the links from p to later nodes,
 
-    m(b) = max_a h_p(a) / n_p - down_l(a) + T_l(a, b),      delta_l = max_b m(b),      up_l = m - delta_l,
+    m(b) = max_a h_p(a) / n_p - down_l(a) + T_l(a, b),      delta_l = max_b m(b),      up_l = m - delta_l.
 
-after which all of a chain before hi is worth delta_l, whatever the label of hi. So the chains together are worth
+Afterwards the largest score of a chain's part before hi is delta_l, for every label of hi. The largest scores of all
+chains add up to
 
     bound = sum_l delta_l + sum_p (1 - ahead_p / n_p) max_a h_p(a)  >=  the maximum,
 
-where ahead_p counts the links of p that the sweep still goes along, and no sweep makes the bound larger (V. Kolmogorov,
-Convergent tree-reweighted message passing for energy minimization, PAMI 2006). A backward sweep is the mirror image. On
-the way each node takes the label that is best given the labels behind it and the messages ahead.
+where ahead_p is the number of links from p to nodes that the sweep has not reached. No sweep increases the bound (V.
+Kolmogorov, Convergent tree-reweighted message passing for energy minimization, PAMI 2006). A backward sweep is the
+mirror image. During a sweep each node takes the label that is best given the labels of the nodes before it in the sweep
+and the messages from the nodes after it.
 
-Forests have exact algorithms on the same records: :mod:`bcfw.kernels.forests`.
+Exact algorithms for forests, on the records of this module, are in :mod:`bcfw.kernels.forests`.
 """
 
 from __future__ import annotations
@@ -30,28 +33,29 @@ import numpy as np
 
 from bcfw.kernels.specialise import not_inlined
 
-#: Relative difference of bound and value at which a labeling counts as optimal.
+#: If bound and value differ by at most this, relative to the value, the labeling counts as optimal.
 TIGHT = 1e-9
 
-#: An iteration that takes less than this share off the difference between bound and value is idle.
+#: An iteration is idle if it reduces the bound by less than this share of the difference between bound and value.
 IDLE_SHARE = 0.01
 
-#: Rounds of :func:`improve`, each of which changes a label or is the last.
+#: Largest number of rounds of :func:`improve`, which also stops after a round that changes no label.
 MOST_ROUNDS = 50
 
-#: Places in ``found``: value of the best labeling, the least upper bound, iterations done.
+#: Entries of ``found``: the value of the best labeling, the smallest upper bound, the number of iterations done.
 VALUE, BOUND, DONE = range(3)
 
 
 class Links(NamedTuple):
-    """One graph with V nodes and L links.
+    """The links of one graph with V nodes and L links.
 
     Attributes
     ----------
     order : (V,) the nodes, in their order
-    lo, hi : (L,) the two nodes of a link, the earlier one first
-    first, middle : (V + 1,) and (V,) where a node's links begin in ``arc``, and where those to later nodes begin
-    arc : (2 L,) links, sorted by nodes; of each node first those to earlier nodes
+    lo, hi : (L,) the earlier and the later node of each link
+    first : (V + 1,) where each node's links begin in ``arc``
+    middle : (V,) where each node's links to later nodes begin in ``arc``
+    arc : (2 L,) links, sorted by nodes; for each node, links to earlier nodes come before links to later nodes
     """
 
     order: np.ndarray
@@ -63,17 +67,17 @@ class Links(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Scores of nodes and links, messages, and labelings; for V nodes and L links or more.
+    """Scores of nodes and links, messages, and labelings, for up to V nodes and L links.
 
     Attributes
     ----------
     theta : (V K,) scores of the nodes, one row of K after the other
     T, S : (L, K, K) scores of the links, ``S[l, b, a] = T[l, a, b]`` for label a at lo and b at hi
     up, down : (L, K) messages to hi and to lo
-    belief : (V, K) what nodes of forests gather
+    belief : (V, K) for forests: score of each label plus the best scores of the nodes below
     spare_up, spare_down : (L, K) messages of max-product
     h, base : (K,) scratch
-    y, trial, rounded : (V,) the best labeling found, the latest one, and scratch
+    y, trial, rounded : (V,) the best labeling found, the labeling of the latest sweep, and scratch
     found : (3,) see ``VALUE``
     """
 
@@ -94,13 +98,13 @@ class Scores(NamedTuple):
 
 
 class Way(NamedTuple):
-    """One direction of a sweep.
+    """The arrays of a sweep in one direction.
 
     Attributes
     ----------
-    behind, ahead : (L, K) messages along the sweep, and those against it
-    table : (L, K, K) scores of the links, rows for the labels of the node that the sweep comes from
-    source : (L,) the node that the sweep comes from
+    behind, ahead : (L, K) messages along the sweep, and messages against it
+    table : (L, K, K) scores of the links, with the labels of the node ``source`` as rows
+    source : (L,) the node of each link that the sweep visits first
     """
 
     behind: np.ndarray
@@ -110,7 +114,7 @@ class Way(NamedTuple):
 
 
 def value_of_labels(links, scores, y):
-    """Sum of the scores of a labeling."""
+    """Return the score of the labeling y."""
     K = scores.h.shape[0]
     total = 0.0
     for p in range(links.order.shape[0]):
@@ -121,18 +125,18 @@ def value_of_labels(links, scores, y):
 
 
 def is_tight(found):
-    """Whether the bound proves that no labeling is better."""
+    """Return whether the bound proves that the best labeling found is optimal."""
     return found[BOUND] < np.inf and found[BOUND] - found[VALUE] <= TIGHT * (1.0 + abs(found[VALUE]))
 
 
 def add_row(row, out):
-    """``out += row``."""
+    """Add ``row`` to ``out``."""
     for a in range(out.shape[0]):
         out[a] += row[a]
 
 
 def largest(row):
-    """The place of the largest number; of several, the first."""
+    """Return the index of the largest number; among equals, the first."""
     best = 0
     for a in range(1, row.shape[0]):
         if row[a] > row[best]:
@@ -141,7 +145,7 @@ def largest(row):
 
 
 def send(share, h, back, table, out):
-    """``out(b) = max_a share h(a) - back(a) + table(a, b)``, less its maximum over b, which is returned."""
+    """Write ``out(b) = max_a share h(a) - back(a) + table(a, b)`` minus its maximum over b, and return the maximum."""
     K = out.shape[0]
     for b in range(K):
         out[b] = -np.inf
@@ -161,9 +165,10 @@ def send(share, h, back, table, out):
 
 @not_inlined
 def sweep(links, scores, forward, divides):
-    """Pass messages along the order or against it, and label every node in ``trial``; returns the bound.
+    """Send messages along the order or against it, write a label of every node to ``trial``, and return the bound.
 
-    Without ``divides`` nodes pass on all they have (max-product): the bound then only holds on forests.
+    With ``divides``, nodes send the share ``h_p / n_p``; without it they send all of ``h_p`` (max-product), and the
+    bound is valid only on forests.
     """
     V = links.order.shape[0]
     K = scores.h.shape[0]
@@ -198,7 +203,7 @@ def sweep(links, scores, forward, divides):
 
 
 def clear_messages(links, scores):
-    """All messages are zero, and nothing is known."""
+    """Set all messages to zero, and forget the value, the bound and the number of iterations."""
     for link in range(links.lo.shape[0]):
         for a in range(scores.h.shape[0]):
             scores.up[link, a] = 0.0
@@ -209,7 +214,7 @@ def clear_messages(links, scores):
 
 
 def keep_if_better(links, scores, y):
-    """Make a labeling the best one if it is."""
+    """Make y the best labeling if its score is larger than the largest so far."""
     value = value_of_labels(links, scores, y)
     if value > scores.found[VALUE]:
         scores.found[VALUE] = value
@@ -219,9 +224,10 @@ def keep_if_better(links, scores, y):
 
 @not_inlined
 def reweighted(links, scores, iterations, patience):
-    """Iterations of TRW-S, each a sweep either way, from the messages that are there.
+    """Run iterations of TRW-S, each a forward and a backward sweep, from the current messages.
 
-    Stops when the bound is tight, when ``found[DONE]`` iterations are enough, or after ``patience`` idle ones in a row.
+    Stops when the bound is tight, when ``found[DONE]`` has reached ``iterations``, or after ``patience`` idle
+    iterations in a row.
     """
     found = scores.found
     idle = 0
@@ -237,7 +243,7 @@ def reweighted(links, scores, iterations, patience):
 
 @not_inlined
 def improve(links, scores, y):
-    """Change single labels as long as that gains (iterated conditional modes)."""
+    """Change single labels of y as long as a change increases the score (iterated conditional modes)."""
     K = scores.h.shape[0]
     h = scores.h
     changes = 1
@@ -262,9 +268,10 @@ def improve(links, scores, y):
 
 @not_inlined
 def max_product(links, scores, iterations):
-    """Labelings of max-product sweeps, each improved label by label: often better ones where TRW-S is not tight.
+    """Look for a better labeling by max-product sweeps, whose labelings are improved label by label.
 
-    Begins with the best labeling so far. The messages of TRW-S, and its bound, stay as they are.
+    These labelings are often better than the labelings of TRW-S if its bound is not tight. The function first improves
+    the best labeling so far. The messages and the bound of TRW-S do not change.
     """
     for link in range(links.lo.shape[0]):
         for a in range(scores.h.shape[0]):
@@ -299,7 +306,7 @@ def max_product(links, scores, iterations):
 
 
 def make_scores(n_nodes: int, n_links: int, n_labels: int, theta: np.ndarray) -> Scores:
-    """Room for graphs of up to so many nodes and links; ``theta`` is used as it is."""
+    """Return ``Scores`` for graphs of up to ``n_nodes`` nodes and ``n_links`` links; ``theta`` is not copied."""
     T, S = (np.zeros((n_links, n_labels, n_labels)) for _ in range(2))
     up, down, spare_up, spare_down = (np.zeros((n_links, n_labels)) for _ in range(4))
     belief, h, base = np.zeros((n_nodes, n_labels)), np.zeros(n_labels), np.zeros(n_labels)

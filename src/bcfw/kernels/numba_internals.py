@@ -1,21 +1,24 @@
-"""All that this package uses of numba beyond its documented interface; :mod:`bcfw.kernels.guard` decides whether.
+"""Compilation options and a disk cache built on numba's private interfaces; the only module that uses them.
+
+:mod:`bcfw.kernels.guard` decides whether this module is used.
 
 Functions that only compiled code calls
-    numba turns every function into machine code of its own, and then optimises it once more as a part of each function
-    that calls it. Python only ever calls the outermost one, the pass. Here all other functions are left unoptimised
-    until they are a part of the pass: that takes 40 % off the time to compile it, and the optimiser sees the whole pass
-    at once. There they are marked as internal, since nothing else calls them: what has one use is inlined, and no call
-    copies what is not read. Recursive functions cannot be compiled in this way: numba may call them by the addresses of
-    their machine code.
+    numba makes machine code for every function, and then optimises the function once more as a part of each caller.
+    Python calls only the outermost function, the pass. With this module, inner functions are not optimised until they
+    are a part of the pass: compilation takes 40 % less time, and the optimiser sees the whole pass at once. In the pass
+    they are marked as internal, because nothing else calls them: functions with one use are inlined, and calls do not
+    copy arguments that are not read. Recursive functions are compiled as usual, because numba may call them by the
+    addresses of their machine code.
 
 Literals
-    numba compiles a function anew for every literal that it is called with, which is of no use where it is inlined.
+    numba compiles a function again for every literal argument, which is of no use if the function is inlined.
 
 References
 ----------
-    Kernels that neither create arrays nor return views need no counting of references, which numba can leave out.
+    Routines that neither create arrays nor return views need no reference counts, and numba can omit the code for them.
 The disk cache
-    numba's cache stamps only the file of the outermost function. Ours has a name and a stamp that the caller gives.
+    numba's cache checks only the file of the outermost function. With the cache of this module, the caller gives the
+    name and the stamp of the cache file.
 """
 
 from __future__ import annotations
@@ -38,10 +41,10 @@ from numba.core import caching, errors, event, types
 from numba.core.codegen import JITCodeLibrary, RuntimeLinker
 from numba.core.compiler import Compiler
 
-#: How numba names the variable that points to a function's environment: what its printing and raising need.
+#: Prefix of numba's variables that point to the environment of a function, which printing and raising need.
 _ENVIRONMENT = "_ZN08NumbaEnv"
 
-#: Seconds between signs of life while a function is compiled.
+#: Seconds between two calls of the notices while a function is compiled.
 NOTICE_SECONDS = 1.0
 
 
@@ -50,22 +53,22 @@ def _global_names(library: Any) -> list[str]:
 
 
 def needs_addresses(library: Any) -> bool:
-    """Whether the code calls functions by their addresses in this process, as numba does where they are recursive."""
+    """Return whether the code calls functions by their addresses in this process, as numba's recursive functions do."""
     return any(name.startswith(RuntimeLinker.PREFIX) for name in _global_names(library))
 
 
 class _Inner(JITCodeLibrary):
-    """The code of a function and of all that it calls, neither optimised nor turned into machine code."""
+    """The code of an inner function and of the functions that it calls, not optimised and without machine code."""
 
     def _optimize_final_module(self) -> None:
-        """Do nothing: the pass that this function becomes a part of is optimised as a whole."""
+        """Do nothing: the optimiser works on the whole pass of which this function becomes a part."""
 
     def _finalize_final_module(self) -> None:
         self._define_environments()
         self._finalized = True
 
     def _define_environments(self) -> None:
-        """Make room for the pointers to the environments, which numba is about to set."""
+        """Define the variables for pointers to environments, which numba sets next."""
         engine = self._codegen._engine
         module = self._codegen._create_empty_module(self.name)
         pointer = ir.IntType(8).as_pointer()
@@ -77,7 +80,7 @@ class _Inner(JITCodeLibrary):
 
 
 class _Pass(JITCodeLibrary):
-    """The code of a function that Python calls, and of all that it calls."""
+    """The code of a function that Python calls, together with the functions that it calls."""
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
@@ -88,7 +91,7 @@ class _Pass(JITCodeLibrary):
 
 @contextlib.contextmanager
 def _rare_collections() -> Iterator[None]:
-    """Collect garbage rarely in this context: numba makes many objects and drops few, and looking at them costs 8 %."""
+    """Collect garbage rarely in this context: numba makes many objects and frees few, so that scans would cost 8 %."""
     before = gc.get_threshold()
     if before[0] > 0:
         gc.set_threshold(max(before[0], 50_000), *before[1:])
@@ -115,20 +118,20 @@ class EntryCompiler(Compiler):
 
 
 class InnerCompiler(EntryCompiler):
-    """The same for functions that only compiled code calls."""
+    """numba's compiler, for ``njit(pipeline_class=...)`` of functions that only compiled code calls."""
 
     library_class = _Inner
 
 
 def entry_options(allocates: bool) -> dict[str, Any]:
-    """Options of ``njit`` for a function that Python calls."""
+    """Return the options of ``njit`` for a function that Python calls."""
     return {"_nrt": allocates, "pipeline_class": EntryCompiler}
 
 
 def ignore_literals(dispatcher: Any) -> None:
-    """Compile a function once for all values of an argument of one type: numba does it anew for every literal.
+    """Let numba compile a function once per argument type, and not again for every literal argument.
 
-    Where the code needs to know the value, as an index into a tuple, it is compiled as numba would.
+    If the code needs the value of a literal, for example as an index into a tuple, numba compiles it for the literal.
     """
     resolve = getattr(dispatcher, "get_call_template", None)
     if resolve is None:  # numba is disabled
@@ -144,17 +147,17 @@ def ignore_literals(dispatcher: Any) -> None:
 
 
 def inner_options(allocates: bool, inlined: bool, recursive: bool) -> dict[str, Any]:
-    """Options of ``njit`` for a function that only compiled code calls.
+    """Return the options of ``njit`` for a function that only compiled code calls.
 
-    Without wrappers for Python it compiles in half the time. A call copies every field of every record, so most
-    functions are inlined.
+    Without wrappers for Python, compilation takes half the time. A call copies every field of every record; therefore
+    most functions are inlined.
     """
     options = {"_nrt": allocates, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inlined}
     return options if recursive else {**options, "pipeline_class": InnerCompiler}
 
 
 class _Locator(caching._CacheLocator):
-    """Places a function's cache file in our directory, under its fingerprint."""
+    """Tells numba to put a function's cache file into a given directory, named by its fingerprint."""
 
     def __init__(self, function: Any, stamp: str, directory: Path) -> None:
         self._py_file = function.__code__.co_filename
@@ -181,21 +184,21 @@ class _Files(caching.CompileResultCacheImpl):
 
 
 class _IndexAndData(caching.IndexDataCacheFile):
-    """Names every data file by what it holds.
+    """Index and data files of a cached function, with every data file named by a hash of its key.
 
-    numba numbers them. Two processes that save code for other types, or for other processors, at the same time could
-    write to one number then, and each would load what the other has written.
+    numba numbers the data files. With numbers, two processes that save code for different types or processors at the
+    same time could write to the same file, and one of them would load the wrong code.
     """
 
     def save(self, key: Any, data: Any) -> None:
         digest = hashlib.sha256(repr(key).encode()).digest()
         name = self._data_name(int.from_bytes(digest[:8], "big"))
-        self._save_data(name, data)  # before the index says that it is there
+        self._save_data(name, data)  # written before the index names it
         self._save_index({**self._load_index(), key: name})
 
 
 class _Cache(caching.FunctionCache):
-    """numba's per-function cache over our files, with others before it that are only read."""
+    """numba's cache of one function, over several directories: all are read, the last is written to."""
 
     def __init__(self, function: Any, stamp: str, directories: list[Path]) -> None:
         self._before = _Cache(function, stamp, directories[:-1]) if len(directories) > 1 else None
@@ -204,7 +207,10 @@ class _Cache(caching.FunctionCache):
         self._cache_file = _IndexAndData(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """A file that cannot be read (cut short, or of another machine) counts as absent: it is compiled again."""
+        """Return the compiled code, or None if it is not cached.
+
+        A file that cannot be read (truncated, or from another machine) counts as absent: its code is compiled again.
+        """
         found = None if self._before is None else self._before.load_overload(sig, target_context)
         if found is not None:
             return found
@@ -214,7 +220,10 @@ class _Cache(caching.FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save what another process can use; an index that cannot be read is begun anew, a full disk is no error."""
+        """Save compiled code unless it contains addresses of this process.
+
+        An unreadable index is replaced; if the code cannot be written, for example to a full disk, nothing is saved.
+        """
         try:
             if not needs_addresses(data.library):
                 super().save_overload(sig, data)
@@ -225,21 +234,21 @@ class _Cache(caching.FunctionCache):
 
 
 def attach_cache(dispatcher: Any, stamp: str, directories: list[Path]) -> None:
-    """Let a compiled function load from files that are named by its stamp; new ones go to the last directory."""
+    """Let a compiled function use cache files named by ``stamp``; new files are written to the last directory."""
     dispatcher._cache = _Cache(dispatcher.py_func, stamp, directories)
 
 
 class CompileClock(event.Listener):
-    """Adds up the time that numba compiles, and tells others when it begins.
+    """Measures the time that numba spends in compilation, and calls notices when compilation begins.
 
-    numba compiles one function at a time, whatever the number of threads, and those that a function calls within it.
-    Loading compiled code from disk does not count.
+    At any time numba compiles only one outermost function, however many threads there are; it compiles the functions
+    that this function calls as a part of it. Loading compiled code from disk does not count.
 
     Attributes
     ----------
-    notices : list of functions of a Python function
-        Each is called before a function is compiled that no other one has asked for, and then every second, from
-        another thread, as long as that takes.
+    notices : list of functions
+        Each is called with a Python function: before an outermost function is compiled, and then every second, from
+        another thread, until the compilation ends.
     """
 
     def __init__(self) -> None:
@@ -251,7 +260,7 @@ class CompileClock(event.Listener):
 
     @property
     def seconds(self) -> float:
-        """So far, in this process, since the clock was made."""
+        """Seconds of compilation in this process since the clock was made."""
         return self._total + (time.perf_counter() - self._began if self._depth else 0.0)
 
     def on_start(self, event: Any) -> None:
@@ -268,7 +277,7 @@ class CompileClock(event.Listener):
         if self._depth == 1:
             self._total += time.perf_counter() - self._began
             self._done.set()
-        self._depth = max(0, self._depth - 1)  # it may have been made while a function was being compiled
+        self._depth = max(0, self._depth - 1)  # the clock may have been made while a function was being compiled
 
     def _tell(self, function: Any) -> None:
         for notice in tuple(self.notices):
@@ -281,14 +290,14 @@ class CompileClock(event.Listener):
 
 @functools.cache
 def compile_clock() -> CompileClock:
-    """The one clock of the process. It is never taken away: numba may be telling its listeners in another thread."""
+    """Return the only clock of the process; it is never unregistered, because another thread may be calling it."""
     clock = CompileClock()
     event.register("numba:compile", clock)
     return clock
 
 
 def check() -> None:
-    """Raise unless a trial function compiles by the options above, computes rightly, and comes back from the disk."""
+    """Raise unless a trial function compiles with the options above, computes the right value, and loads from disk."""
     compiled: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         for attempt in ("first", "second"):

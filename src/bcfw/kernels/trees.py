@@ -1,23 +1,23 @@
-"""A complete binary tree over the blocks' gaps: draws in proportion to them, or the largest, in O(log n).
+"""The gap tree, a complete binary tree over the blocks' gaps: draws in proportion to gaps, or the largest, in O(log n).
 
 The tree is a flat array of length 2P, P a power of two: leaf i is entry P + i, and entry j is the sum (or the maximum)
-of entries 2j and 2j + 1. Entry 0 is not used. :func:`bcfw.selection.make_tree` makes one.
+of entries 2j and 2j + 1. Entry 0 is not used. :func:`bcfw.selection.make_tree` makes the array.
 """
 
 from __future__ import annotations
 
-#: Random numbers enter as whole numbers below this.
+#: Random numbers are integers from 0 to ``SCALE - 1``.
 SCALE = 1 << 62
 
 
 def drawn_leaf(tree, number):
-    """The leaf that a whole number below SCALE draws, in proportion to the leaves of a tree of sums."""
+    """Return the leaf that the integer ``number < SCALE`` draws from a tree of sums, in proportion to the leaves."""
     leaves = tree.shape[0] // 2
     target = tree[1] * (number / SCALE)
     j = 1
     while j < leaves:
         j *= 2
-        # An empty right half is never entered, whatever rounding has done to the target.
+        # An empty right half is never entered, even if rounding has made the target too large.
         if target >= tree[j] and tree[j + 1] > 0.0:
             target -= tree[j]
             j += 1
@@ -25,7 +25,7 @@ def drawn_leaf(tree, number):
 
 
 def largest_leaf(tree):
-    """The first leaf of the largest value in a tree of maxima."""
+    """Return the first leaf of the largest value in a tree of maxima."""
     leaves = tree.shape[0] // 2
     j = 1
     while j < leaves:
@@ -36,7 +36,7 @@ def largest_leaf(tree):
 
 
 def set_leaf(tree, largest, i, value):
-    """Change one leaf and its ancestors, which are maxima if ``largest``, else sums; negative values count as zero."""
+    """Set leaf i and update its ancestors, which are maxima if ``largest``, else sums; negative values become zero."""
     j = tree.shape[0] // 2 + i
     tree[j] = max(value, 0.0)
     while j > 1:

@@ -1,4 +1,4 @@
-"""Arithmetic on dense vectors and on sparse ones, given by sorted indices and values."""
+"""Arithmetic on dense vectors, and on sparse vectors given by sorted indices and values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def dense_combine(a, s, b, out):
 
 
 def dense_between(a, b, w):
-    """Return <a - b, w>."""
+    """Return ``<a - b, w>`` of dense vectors."""
     total = 0.0
     for j in range(a.shape[0]):
         total += (a[j] - b[j]) * w[j]
@@ -17,13 +17,13 @@ def dense_between(a, b, w):
 
 
 def dense_direct(a, s, b, w, out):
-    """Write d = a + s b and return <d, w> and <d, d>."""
+    """Write ``d = a + s b`` and return ``<d, w>`` and ``<d, d>``."""
     dense_combine(a, s, b, out)
     return dense_products(out, w)
 
 
 def dense_products(a, w):
-    """Return <a, w> and <a, a>."""
+    """Return ``<a, w>`` and ``<a, a>``."""
     along = 0.0
     square = 0.0
     for j in range(a.shape[0]):
@@ -38,7 +38,7 @@ def dense_add(w, s, a):
 
 
 def sparse_read(index, value, out_index, out_value):
-    """Copy a pair to arrays of fixed types; return whether its indices increase."""
+    """Copy indices and values to arrays of fixed types; return whether the indices increase."""
     before = -1
     increasing = True
     for j in range(index.shape[0]):
@@ -50,7 +50,7 @@ def sparse_read(index, value, out_index, out_value):
 
 
 def sparse_combine(a_index, a_value, s, b_index, b_value, index, value):
-    """Write a + s b without its zeros; return the number of entries."""
+    """Write ``a + s b`` without its zeros; return the number of entries."""
     a = b = count = 0
     while a < a_index.shape[0] or b < b_index.shape[0]:
         if b == b_index.shape[0] or (a < a_index.shape[0] and a_index[a] < b_index[b]):
@@ -69,19 +69,19 @@ def sparse_combine(a_index, a_value, s, b_index, b_value, index, value):
 
 
 def sparse_between(a_index, a_value, b_index, b_value, w):
-    """Return <a - b, w>."""
+    """Return ``<a - b, w>`` of sparse vectors a and b and a dense w."""
     return sparse_products(a_index, a_value, w)[0] - sparse_products(b_index, b_value, w)[0]
 
 
 def sparse_direct(a_index, a_value, s, b_index, b_value, w, index, value):
-    """Write d = a + s b; return its number of entries, <d, w> and <d, d>."""
+    """Write ``d = a + s b``; return its number of entries, ``<d, w>`` and ``<d, d>``."""
     count = sparse_combine(a_index, a_value, s, b_index, b_value, index, value)
     along, square = sparse_products(index[:count], value[:count], w)
     return count, along, square
 
 
 def sparse_products(index, value, w):
-    """Return <a, w> and <a, a>."""
+    """Return ``<a, w>`` and ``<a, a>`` of a sparse vector a and a dense w."""
     along = 0.0
     square = 0.0
     for j in range(index.shape[0]):
@@ -96,7 +96,7 @@ def sparse_add(w, s, index, value):
 
 
 def first_argmax(row):
-    """The label of the largest score in a row of scores; of several, the first."""
+    """Return the label of the largest score in a row of scores; among equals, the first."""
     best = 0
     for k in range(1, row.shape[0]):
         if row[k] > row[best]:

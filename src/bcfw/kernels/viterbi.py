@@ -1,4 +1,4 @@
-"""Viterbi's algorithm: the best path through a chain of scores."""
+"""The Viterbi algorithm, the best path through a chain of scores, and decoding of sequences with sparse weights."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from bcfw.kernels.vectors import first_argmax
 def best_path(theta, trans, T, best, y):
     """Write the labels of the best path to y and return its score ``sum_t theta[t, y_t] + sum_t trans[y_{t-1}, y_t]``.
 
-    Forward maxima only; the predecessors are found again on the way back. ``theta`` and ``best``, the scratch, are at
-    least (T, K); ``trans`` holds the (K, K) transitions one row after the other.
+    The forward loop stores only maxima; the backward loop finds the predecessors again. ``theta`` and the scratch
+    ``best`` are at least (T, K); ``trans`` holds the (K, K) transitions one row after the other.
     """
     K = theta.shape[1]
     for k in range(K):
@@ -65,7 +65,7 @@ def forward(before, trans, theta, out):
 
 
 def decode_sparse(indptr, columns, values, offsets, starts, labels, weights, first, last, trans, theta, best, y, out):
-    """Write the best labels of every sequence under sparse weights.
+    """Write the best labels of every sequence, with sparse weights, to ``out``.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def decode_sparse(indptr, columns, values, offsets, starts, labels, weights, fir
     starts, labels, weights, first, last, trans
         See :class:`bcfw.tagging.decoder.ChainDecoder`; ``trans`` is flat.
     theta, best, y
-        Scratch: (T, K) twice and (T,), for the longest sequence.
+        Scratch: (T, K), (T, K) and (T,), for the longest sequence.
     out : (N,) labels of all positions
     """
     K = first.shape[0]

@@ -1,4 +1,4 @@
-"""Structures to learn: one file per model, and the base classes for a user's own."""
+"""The built-in models (one module each), the base classes for a user's own models, and ``check_model``."""
 
 from bcfw import saved_objects
 from bcfw.models.binary_graph import BinaryGraph
@@ -17,7 +17,7 @@ from bcfw.models.pictorial_tree import PictorialTree
 from bcfw.models.potts_graph import PottsGraph
 from bcfw.models.tree import Tree
 
-#: Every built-in model; common tests run over it.
+#: Every built-in model by name; the common tests run over this table.
 MODELS = {
     "multiclass": Multiclass,
     "chain": Chain,

@@ -1,4 +1,4 @@
-"""Figure-ground segmentation: two labels on the nodes of a graph, by minimum cuts."""
+"""The model BinaryGraph for figure-ground segmentation: two labels per node, exact inference by minimum cuts."""
 
 from __future__ import annotations
 
@@ -36,26 +36,27 @@ from bcfw.passes.contract import kernel_set
 
 
 class BinaryGraph(KernelModel):
-    """Figure and ground: each node of a graph gets label 0 or 1; neighbours prefer equal labels.
+    """Figure-ground segmentation: each node of a graph gets label 0 or 1, and neighbours prefer equal labels.
 
-    An input is ``x = (node_features (V, F), edges (E, 2), edge_features (E, G))``, node features dense or sparse, edge
-    features >= 0; an output is ``y (V,)`` in {0, 1}. With ``w = [U (F, 2), w_edge (G)]`` in C order,
+    An input is ``x = (node_features (V, F), edges (E, 2), edge_features (E, G))``. The node features are dense or
+    sparse, the edge features are >= 0. An output is ``y (V,)`` in {0, 1}. With ``w = [U (F, 2), w_edge (G)]`` in C
+    order,
 
         <w, phi(x, y)> = sum_p x_p'U[:, y_p] - sum_{e = {p, q}} <w_edge, f_e> [y_p != y_q].
 
-    For ``w_edge >= 0``, which :meth:`bounds` asks for, the best labels are a minimum cut: the max oracle is exact.
+    :meth:`bounds` asks for ``w_edge >= 0``. Then the best labeling is a minimum cut, and the max oracle is exact.
 
-    A node may have the label -1 in training: unlabelled. Such nodes, and the edges that touch them, are absent from the
-    loss and from phi: outputs for an example have -1 at the same nodes as its truth, and ``features(x, y)`` skips them.
-    (A graph without any label has no loss; it only counts as an example.) Prediction labels all nodes.
+    In training, the label -1 marks an unlabelled node. The loss and phi leave out unlabelled nodes and the edges that
+    touch them: an output for a training example has -1 wherever its truth has -1, and ``features(x, y)`` skips nodes
+    with label -1. (A graph without any label has no loss; it only counts as an example.) Prediction labels all nodes.
 
     Parameters
     ----------
     cost : (2, 2) array or None
-        ``cost[true, predicted] >= 0`` of one node, zero diagonal; None is the Hamming loss.
+        ``cost[true, predicted] >= 0`` of one node, with a zero diagonal; None is the Hamming loss.
     class_balance : bool
-        Multiply the cost of a node by a weight of its true label, ``N / (2 N_k)`` with the (weighted) numbers of
-        labelled nodes in the training data, so that both labels have the same total.
+        Multiply the cost of a node with true label k by ``N / (2 N_k)``, where N and N_k are the (weighted) numbers of
+        labelled nodes and of nodes with label k in the training data. Both labels then have equal total weight.
     normalize : bool
         Divide the summed cost by the number of labelled nodes of the graph.
 
@@ -72,7 +73,8 @@ class BinaryGraph(KernelModel):
     """
 
     _unlabelled = UNLABELLED
-    # All scores at once: labelings together differ from the truth nearly everywhere, and branches cost more than sums.
+    # SCORES_AT_ONCE: the labelings of a block together differ from the truth at nearly all nodes, and testing which
+    # scores are needed costs more than computing all of them.
     kernels = kernel_set(
         binary_graph_kernels,
         {"Data": GraphData, "Work": GraphWork},
@@ -87,7 +89,7 @@ class BinaryGraph(KernelModel):
         self.n_edge_features: int | None = None
 
     def _read(self, X: Any, y: Any = None) -> tuple[list[Graph], list[np.ndarray] | None]:
-        """The graphs, and the labels of their nodes or None without y."""
+        """Return the graphs, and the labels of their nodes (None without y)."""
         if y is not None:
             check_same_length(X, y, "BinaryGraph")
         graphs = read_graphs(X, "BinaryGraph", read_graph)
@@ -99,13 +101,13 @@ class BinaryGraph(KernelModel):
     def _bound_to(
         self, examples: tuple[list[Graph], list[np.ndarray]], sample_weight: np.ndarray | None
     ) -> BinaryGraph:
-        """A copy with the costs fixed and n_features, n_edge_features and dim = 2 F + G set."""
+        """Return a copy with the final cost matrix and with n_features, n_edge_features and dim = 2 F + G set."""
         graphs, labels = examples
         bound = copy.copy(self)
         bound.cost = cost_matrix(self.cost, 2, "BinaryGraph")
         if self.class_balance:
             bound.cost = balance(labels, 2, "BinaryGraph", sample_weight)[:, None] * bound.cost
-            bound.class_balance = False  # it is in the costs now
+            bound.class_balance = False  # the costs now contain the weights
         bound.n_features = graphs[0].nodes.n_features
         bound.n_edge_features = edge_feature_count(graphs)
         bound.dim = 2 * bound.n_features + bound.n_edge_features
@@ -122,14 +124,17 @@ class BinaryGraph(KernelModel):
         return self._flatten([without_unlabelled(*pair) for pair in zip(graphs, labels, strict=True)], labels)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Edge weights are >= 0; all others are free."""
+        """Return the bounds (lower, upper) of the weights: edge weights are >= 0, all other weights are free."""
         self._check_bound()
         lower, upper = np.full(int(self.dim or 0), -np.inf), np.full(int(self.dim or 0), np.inf)
         lower[2 * int(self.n_features or 0) :] = 0.0
         return lower, upper
 
     def oracle_operations(self, data: GraphData) -> float:
-        """Scores of both labels, and what a minimum cut takes on images: about 200 per node and edge."""
+        """Return the operations for the scores of both labels plus 200 per node and edge for the minimum cut.
+
+        The factor 200 is typical for the graphs of images.
+        """
         return float(2 * len(data.values) + 200 * (len(data.y) + len(data.left)))
 
     def label_limits(self, data: GraphData) -> tuple[int, int]:
@@ -158,14 +163,14 @@ class BinaryGraph(KernelModel):
         )
 
     def initial_mu(self, data: GraphData) -> tuple[np.ndarray]:
-        """Averaged parts of all blocks, one after the other: zeros, the parts of the truth."""
+        """Return the averaged parts of all blocks, one block after the other: zeros, the parts of the truth."""
         return (np.zeros(data.part_off[-1]),)
 
     def margins(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
-        """How sure the labels are: (V,) differences of max-marginals, one array per graph.
+        """Return the confidence in the predicted labels: one (V,) array of max-marginal differences per graph.
 
-        The entry of node p is the score of the best labeling with label 1 at p minus that of the best one with label 0;
-        its sign tells the predicted label. Costs one minimum cut per node.
+        The entry of node p is the best score with label 1 at p minus the best score with label 0 at p. Its sign tells
+        the predicted label. The method computes one minimum cut per node.
         """
         data = self.pack(X)
         weights = self._checked_weights(w, data)
@@ -174,11 +179,11 @@ class BinaryGraph(KernelModel):
         return [out[a:b] for a, b in itertools.pairwise(data.y_off)]
 
     def edge_weights(self, w: np.ndarray) -> np.ndarray:
-        """(G,) weights of unequal labels, >= 0."""
+        """Return the (G,) edge weights w_edge >= 0, the penalties for unequal labels."""
         return w[2 * int(self.n_features or 0) :]
 
     def features(self, x: Any, y: Any) -> np.ndarray:
-        """phi(x, y), (dim,); nodes with label -1 and their edges are left out."""
+        """Return phi(x, y), (dim,), without the nodes that have label -1 and without their edges."""
         self._check_bound()
         graph = read_graph(x, "BinaryGraph: x")
         check_sizes([graph], int(self.n_features or 0), int(self.n_edge_features or 0), "BinaryGraph")
@@ -193,7 +198,7 @@ class BinaryGraph(KernelModel):
         return np.concatenate([unary.ravel(), pairwise])
 
     def loss(self, y_true: Any, y: Any) -> float:
-        """Sum (mean if normalised) of cost[true, predicted] over the nodes that have a true label."""
+        """Return the sum (mean if normalised) of cost[true, predicted] over the nodes that have a true label."""
         self._check_bound()
         truth = node_labels(y_true, 2, None, "BinaryGraph: y_true")
         labels = node_labels(y, 2, len(truth), "BinaryGraph: y")
@@ -204,7 +209,7 @@ class BinaryGraph(KernelModel):
         return float(costs.sum() / max(known.sum(), 1) if self.normalize else costs.sum())
 
     def _flatten(self, graphs: list[Graph], labels: list[np.ndarray]) -> GraphData:
-        """The record of graphs whose edges join labelled nodes only."""
+        """Return the record of the graphs; each edge must join two labelled nodes."""
         F, G = int(self.n_features or 0), int(self.n_edge_features or 0)
         y_off, edge_off = offsets([graph.n_nodes for graph in graphs]), offsets([len(graph.edges) for graph in graphs])
         indptr = offsets(np.concatenate([np.diff(graph.nodes.indptr) for graph in graphs]))
@@ -242,7 +247,7 @@ class BinaryGraph(KernelModel):
         return super().decoded(self._checked_weights(w, data), data, loss_weight)
 
     def _checked_weights(self, w: np.ndarray, data: GraphData) -> np.ndarray:
-        """The array w, after a check that the best labelings are minimum cuts."""
+        """Return w as an array. Raise unless all edges have weights >= 0, which minimum cuts need."""
         weights = weight_vector(w, self.dim, "BinaryGraph")
         strength = data.edge_values @ weights[2 * data.n_features :]
         for e in np.flatnonzero(~(strength >= 0))[:1]:

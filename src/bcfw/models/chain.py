@@ -1,4 +1,4 @@
-"""Linear chains: sequence labelling with position features, transitions and end biases."""
+"""The model Chain (linear-chain sequence labelling), its probabilities and its lists of averaged parts."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from bcfw.models.probabilities import SumProduct
 from bcfw.options import Flag
 from bcfw.passes.contract import kernel_set
 
-#: Sequences up to this length keep their Gram matrix (T x T); longer ones use a scratch vector for norms.
+#: Sequences up to this length T store their T x T Gram matrix; norms of longer sequences use a scratch vector.
 LONGEST_GRAM = 128
 
 
 class ChainExamples(NamedTuple):
-    """Rows of all positions, (n + 1,) offsets of the sequences, and the labels of all positions, None without y."""
+    """Rows of all positions, (n + 1,) offsets of the sequences, and the labels of all positions (None without y)."""
 
     rows: Rows
     y_off: np.ndarray
@@ -51,13 +51,13 @@ class ChainExamples(NamedTuple):
 
 
 class ChainProbabilities(NamedTuple):
-    """The distribution ``P(y) = exp(s(y)) / Z`` over the labels of one sequence with scores s.
+    """The distribution ``P(y) = exp(s(y)) / Z`` over the labelings y of one sequence, where s(y) is the score of y.
 
     Attributes
     ----------
     log_partition : log Z
     positions : (T, K) probabilities ``P(y_t = k)``
-    transitions : (K, K) expected numbers of the transitions, over all positions
+    transitions : (K, K) expected number of transitions from label a to label b, summed over the positions
     """
 
     log_partition: float
@@ -66,7 +66,7 @@ class ChainProbabilities(NamedTuple):
 
 
 class Chain(SumProduct, KernelInputs, KernelModel):
-    """Sequence labelling: each of T positions gets one of K labels; neighbours interact.
+    """Sequence labelling: each of T positions gets one of K labels, and neighbouring labels interact.
 
     ``<w, phi(x, y)> = sum_t x_t'U[:, y_t] + sum_t trans[y_{t-1}, y_t] + first[y_0] + last[y_{T-1}]``, with
     ``w = [U (F, K), first (K), last (K), trans (K, K)]`` in C order. The max oracle is Viterbi's algorithm.
@@ -74,17 +74,18 @@ class Chain(SumProduct, KernelInputs, KernelModel):
     Parameters
     ----------
     n_labels : int or None
-        K; None takes it from the training labels. (Above 10,000 it must be given if less than one label in 100 occurs.)
+        The number of labels K; None takes K from the training labels. (K above 10,000 must be given if fewer than 1 %
+        of the labels 0 .. K - 1 occur.)
     cost : (K, K) array or None
-        ``cost[true, predicted] >= 0`` of one position, zero diagonal; None is the Hamming loss.
+        ``cost[true, predicted] >= 0`` of one position, with a zero diagonal; None is the Hamming loss.
     end_bias : bool
-        Weights for the first and the last label (2K of them).
+        Whether the first and the last label of a sequence have weights of their own (2K weights).
     normalize : bool
-        Divide the summed cost by the sequence's length.
+        Divide the summed cost by the length of the sequence.
 
     Notes
     -----
-    X and y are lists with one (T_i, F) matrix and T_i labels per sequence, or :class:`bcfw.Sequences`.
+    X is a list with one (T_i, F) matrix per sequence, or :class:`bcfw.Sequences`; y has T_i labels per sequence.
 
     Examples
     --------
@@ -122,7 +123,7 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         return ChainExamples(rows, y_off, labels)
 
     def _bound_to(self, examples: ChainExamples, sample_weight: np.ndarray | None) -> Chain:
-        """A copy with n_labels, n_features and dim = KF + 2K + K^2 set."""
+        """Return a copy with n_labels, n_features and dim = KF + 2K + K^2 set (without end biases KF + K^2)."""
         bound = copy.copy(self)
         if bound.n_labels is None:
             assert examples.labels is not None
@@ -169,7 +170,7 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         return data._replace(values=values, gram=gram)
 
     def with_products(self, data: ChainData, products: Any) -> ChainData:
-        """Lower triangles of the Gram matrices of all sequences, also of long ones."""
+        """Return the data with the kernel Gram matrices of all sequences (also of long ones), as lower triangles."""
         lengths = np.diff(data.y_off)
         gram_off = offsets(lengths * (lengths + 1) // 2)
         pieces = itertools.pairwise(data.y_off.tolist())
@@ -179,11 +180,11 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         return data._replace(gram=gram, gram_off=gram_off)
 
     def oracle_operations(self, data: ChainData) -> float:
-        """Scores of all labels, and a maximum over pairs of labels for every position."""
+        """Return the operations for the scores of all labels and a maximum over pairs of labels at every position."""
         return float(data.n_labels * (len(data.values) + data.n_labels * len(data.y)))
 
     def part_offsets(self, data: ChainData) -> np.ndarray:
-        """A block's parts as one vector: T K labels of positions, then K^2 transitions."""
+        """Return the (n + 1,) offsets of the blocks' part vectors: T K labels of positions, then K^2 transitions."""
         return offsets(np.diff(data.y_off) * data.n_labels + data.n_labels**2)
 
     def label_limits(self, data: ChainData) -> tuple[int, int]:
@@ -210,7 +211,7 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         )
 
     def initial_mu(self, data: ChainData) -> ChainAverage:
-        """The truth's parts in every block's list, with room for as many again."""
+        """Return the lists of averaged parts of all blocks: the truth's parts, with capacity for twice as many."""
         n, K = len(data.y_off) - 1, data.n_labels
         lengths = np.diff(data.y_off)
         block = np.repeat(np.arange(n), lengths)
@@ -221,13 +222,14 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         return place_lists(n, positions, Parts(pairs // K**2, pairs % K**2, times))
 
     def enlarge_mu(self, mu: tuple[Any, ...]) -> ChainAverage:
-        """A pool twice as long with the same lists."""
+        """Return these lists in a pool of twice the length."""
         return enlarged(ChainAverage(*mu))  # type: ignore[no-any-return]
 
     def export_mu(self, data: ChainData, mu: tuple[Any, ...]) -> list[np.ndarray]:
-        """Numbers of parts, rows, labels and mass of the parts one after the other, and the lengths of the sequences.
+        """Return the numbers of parts per block; the rows, labels and masses of all parts; the sequence lengths.
 
-        Transitions from label a have row T + a, where T is the length of their sequence.
+        The part "label k at position t" has row t and label k. The transition from label a to label b has row T + a
+        and label b, where T is the length of the sequence.
         """
         average = ChainAverage(*mu)
         owner = np.repeat(np.arange(len(average.size)), average.size)
@@ -261,7 +263,7 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         return place_lists(len(count), positions, Parts(owner[~at], part[~at], mass[~at]))
 
     def marginals(self, data: ChainData, mu: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """(N, K) averaged labels of all positions and (n, K, K) averaged transition counts."""
+        """Return the averaged labels (N, K) of all positions and the averaged transition counts (n, K, K)."""
         count, row, label, mass, _ = self.export_mu(data, mu)
         owner = np.repeat(np.arange(len(count)), count)
         is_unary = row < np.diff(data.y_off)[owner]
@@ -273,24 +275,24 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         return unary, transitions
 
     def probabilities(self, w: np.ndarray, X: Any, *, temperature: float = 1.0) -> list[ChainProbabilities]:
-        """Probabilities of labels and transitions under ``P(y) = exp(<w, phi(x, y)> / temperature) / Z``.
+        """Return the probabilities of labels and transitions under ``P(y) = exp(<w, phi(x, y)> / temperature) / Z``.
 
-        By the forward-backward algorithm, in O(T K^2) for a sequence of length T.
+        The forward-backward algorithm computes them, in O(T K^2) for a sequence of length T.
         """
         return self.packed_probabilities(w, self.pack(X), temperature)
 
     def packed_probabilities(self, w: np.ndarray, data: ChainData, temperature: float) -> list[ChainProbabilities]:
-        """The same for packed sequences."""
+        """Return the :class:`ChainProbabilities` of packed sequences."""
         sums = self._expectations(w, data, temperature)
         K, found = data.n_labels, []
         for total, (begin, end) in zip(sums.log_partition, itertools.pairwise(sums.offsets), strict=True):
             positions, transitions = np.split(sums.parts[begin:end].reshape(-1, K), [-K])
-            positions /= positions.sum(axis=1, keepdims=True)  # rounding, where scores are in the millions
+            positions /= positions.sum(axis=1, keepdims=True)  # removes rounding errors of scores in the millions
             found.append(ChainProbabilities(float(total), positions, transitions))
         return found
 
     def features(self, x: Any, y: Any) -> np.ndarray:
-        """phi(x, y), (dim,)."""
+        """Return the joint features phi(x, y), (dim,)."""
         self._check_bound()
         rows = sequence_rows([x], "Chain")[0].spread()
         rows.check_width(self.n_features, "Chain")
@@ -304,7 +306,7 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         return np.concatenate([unary.ravel(), *ends, transitions.ravel()])
 
     def loss(self, y_true: Any, y: Any) -> float:
-        """Sum (mean if normalised) over positions of cost[true, predicted]."""
+        """Return the sum (mean if normalised) of cost[true, predicted] over the positions."""
         self._check_bound()
         truth = self._labels(y_true, None, "Chain: y_true")
         labels = self._labels(y, len(truth), "Chain")
@@ -312,12 +314,15 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         return float(costs.mean() if self.normalize else costs.sum())
 
     def _labels(self, y: Any, length: int | None, where: str) -> np.ndarray:
-        """One sequence's labels as integers, checked; None leaves the length open."""
+        """Return the checked integer labels of one sequence; with length None, any number of labels is accepted."""
         return integer_labels(sequence_labels(y, length, where), self.n_labels, lambda position: where)
 
 
 class Parts(NamedTuple):
-    """Some parts of one kind, sorted by the blocks that own them: three arrays of one length."""
+    """Parts of one kind (labels of positions, or transitions), sorted by block: three arrays of equal length.
+
+    ``owner`` has the block, ``part`` the number and ``mass`` the averaged value of each part.
+    """
 
     owner: np.ndarray
     part: np.ndarray
@@ -325,7 +330,10 @@ class Parts(NamedTuple):
 
 
 def place_lists(n: int, positions: Parts, transitions: Parts) -> ChainAverage:
-    """A pool with every block's list in twice the room that it needs, and as much again to grow into."""
+    """Return a pool with the lists of n blocks.
+
+    Every list has twice the capacity that it needs, and the pool has as much free space again.
+    """
     n_positions, n_transitions = (np.bincount(one.owner, minlength=n) for one in (positions, transitions))
     size = n_positions + n_transitions
     start, total = offsets(2 * size)[:-1], 2 * int(size.sum())

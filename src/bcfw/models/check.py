@@ -1,4 +1,4 @@
-"""``bcfw.check_model``: find the mistakes people make in a model of their own before training does."""
+"""``bcfw.check_model``: check a user's own model for the usual mistakes before training."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from bcfw.saved_objects import MODELS
 def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int = 5, seed: int = 0) -> list[str]:
     """Check a model's methods against each other on a few examples.
 
-    For random weights w, the output of ``oracle(w, x, y_true)`` must have the largest
-    ``loss(y_true, y) + <w, features(x, y)>`` (with slack rescaling, the loss times one plus the difference to the
-    truth's score) among all outputs that could be found: the oracle's outputs for other
-    weights, and integer labelings with one entry changed, if some weights make the oracle return them. If the oracle is
-    a heuristic, none may have more than ``upper_bound(w, x, y_true)`` instead. Losses must be >= 0 and zero on the
-    truth, features finite and of one size.
+    For random weights w, the check compares the output of ``oracle(w, x, y_true)`` with other outputs: the outputs
+    that the oracle returns for other weights, and integer labelings with one entry changed that the oracle returns for
+    some weights. The oracle's output must have the largest ``loss(y_true, y) + <w, features(x, y)>`` among them (with
+    slack rescaling, the largest product of the loss and one plus the score difference to the truth). If the oracle is
+    a heuristic, no output may exceed ``upper_bound(w, x, y_true)`` instead. Losses must be >= 0, and zero on the truth.
+    Features must be finite and have one size.
 
-    Kernels are run as plain Python before, which tells the line where one fails; those of a
-    :class:`bcfw.CompiledModel` are then compiled and tried on all examples. Those of a
-    :class:`bcfw.models.KernelModel` of your own must agree with each other and with ``loss`` and ``features``.
+    Compiled routines are first run as plain Python, so that an error names the line that failed. The routines of a
+    :class:`bcfw.CompiledModel` are then compiled and tried on all examples. If you write the routines of a
+    :class:`bcfw.models.KernelModel` yourself, they must agree with each other and with ``loss`` and ``features``.
 
     The kernel of a :class:`bcfw.JointKernelModel` must be symmetric and positive semidefinite on truths and outputs of
-    the examples; weights are then random sums of their features.
+    the examples. The random weights are then random combinations of the features of these pairs.
 
     Parameters
     ----------
@@ -55,15 +55,15 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
     Returns
     -------
     list of str
-        Remarks that are no errors: a truth that is not among the oracle's outputs, a better labeling that may not be
-        a possible output, negative labels of a compiled model, or an attribute that has the name of a hook and is not
-        read.
+        Remarks that are not errors: a truth that the oracle never returns, a better labeling that may not be a
+        possible output, negative labels of a compiled model, or an attribute that has the name of a hook but is not a
+        method and is therefore ignored.
 
     Raises
     ------
     ModelError
-        Listing every kind of mistake found, with the examples it was found on, and the line of your code that raised
-        an exception.
+        If there are mistakes. The message lists every kind of mistake, the examples that have it, and the line of your
+        code that raised an exception.
     """
     require_model(model)
     Count(10).check("check_model", "n_examples", n_examples)
@@ -100,7 +100,7 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
 
 
 def _bound_and_packed(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    """The model bound to all examples and, if it is a :class:`CompiledModel`, these packed."""
+    """Return the model bound to all examples and the packed examples (None unless it is a :class:`CompiledModel`)."""
     try:
         bound = bound_copy(model, X, y, None)
         return bound, checked_pack(bound, X, y) if isinstance(bound, CompiledModel) else None
@@ -111,13 +111,13 @@ def _bound_and_packed(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _raise(name: str, mistakes: list[str]) -> None:
-    """Raise if there are mistakes."""
+    """Raise a :class:`ModelError` that lists the mistakes, if there are any."""
     if mistakes:
         raise ModelError(f"{name}:\n  " + "\n  ".join(mistakes))
 
 
 def _try_all(model: CompiledModel, data: Any) -> None:
-    """Raise unless the compiled kernels work on all examples, as training will ask."""
+    """Raise unless the compiled routines, with index checks, work on all examples."""
     form = CompiledForm(model)
     try:
         try_examples(form, data, form.kernels.checked)
@@ -126,18 +126,18 @@ def _try_all(model: CompiledModel, data: Any) -> None:
 
 
 def _remarks_on_class(model: Any, packed: Any) -> Iterator[str]:
-    """Remarks on a model as a whole."""
+    """Yield remarks that concern the model as a whole."""
     for name in hidden_hooks(model):
         yield f"{name} is a hook of bcfw.Model, but here no method of the class; what it holds is never read"
     if packed is not None and np.any(packed.y < 0):
         yield f"pack gives negative labels, such as {packed.y.min()}; as indices they would count from the end"
 
 
-# --- kernels, interpreted
+# --- routines, interpreted
 
 
 def _mistakes_in_kernels(model: Any, X: Any, y: Any, chosen: np.ndarray) -> Findings:
-    """What a user's kernels raise on some examples, run as plain Python, and where they contradict each other."""
+    """Run a user's routines as plain Python on the chosen examples; return their errors and contradictions."""
     mistakes = Findings()
     compiled, own = isinstance(model, CompiledModel), type(model) not in MODELS.values()
     if not compiled and not (own and isinstance(model, KernelModel)):
@@ -154,12 +154,15 @@ def _mistakes_in_kernels(model: Any, X: Any, y: Any, chosen: np.ndarray) -> Find
 
 
 def _try_kernels(form: Any, x: Any, y_true: Any) -> Iterator[tuple[str, str]]:
-    """Run every kernel of a user's on one example; where those of a :class:`KernelModel` contradict its methods."""
+    """Run all routines of a user's model on one example.
+
+    Yield the contradictions between the routines and the methods of a :class:`KernelModel`.
+    """
     model, kernels = form.model, form.kernels.interpreted()
     compiled = isinstance(model, CompiledModel)
     data = checked_pack(model, [x], [y_true]) if compiled else type(model).pack(model, [x], [y_true])
     if compiled:
-        loss_of(model, x, y_true, y_true)  # refuses a complex one
+        loss_of(model, x, y_true, y_true)  # raises if the loss is complex
     for w in trial_weights(form):
         try_at(form, data, kernels, w, 0.0)
         labelings, out = try_at(form, data, kernels, w)
@@ -187,14 +190,14 @@ def _try_kernels(form: Any, x: Any, y_true: Any) -> Iterator[tuple[str, str]]:
                 )
 
 
-# --- methods
+# --- methods in Python
 
 
 def loss_that_was_missed(model: Any, X: Any, y: Any, examples: Sequence[int], n_weights: int = 3) -> OracleError | None:
-    """The error for a bound model whose oracle has found no loss at w = 0 although there is one; None if all is well.
+    """Return an error if an oracle that found no loss at w = 0 has missed an output with a loss; else None.
 
-    With random weights the oracle decodes the given examples; an output with a loss shows that the largest loss is not
-    zero.
+    The oracle of the bound model decodes the given examples with random weights. Any output with a loss > 0 proves that
+    the oracle missed the largest loss at w = 0.
     """
     rng = np.random.default_rng(0)
     for i in examples:
@@ -211,7 +214,7 @@ def loss_that_was_missed(model: Any, X: Any, y: Any, examples: Sequence[int], n_
 
 
 def _losses_of_truths(model: Any, X: Any, y: Any) -> Findings:
-    """The truths whose loss is not zero."""
+    """Return the truths whose loss is not zero, as mistakes."""
     mistakes = Findings()
     for i in range(len(y)):
         try:

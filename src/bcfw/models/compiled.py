@@ -1,4 +1,4 @@
-"""A user's structure in compiled code: three kernels, and the form of it that solvers see."""
+"""CompiledModel, a user's model with three compiled routines, and the adapter through which solvers see it."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ from bcfw.models.user_form import UserForm
 from bcfw.options import Flag
 from bcfw.passes.contract import kernel_set
 
-#: What a user's class must define.
+#: The attributes that a user's class must define.
 PARTS = ("Data", "decode", "labeling_loss", "add_features")
 
 
 class CompiledModel(Model):
-    """A structure of your own in compiled code: three static kernels and a ``pack`` method.
+    """Base class for a model of your own with compiled routines: three static methods and ``pack``.
 
-    Labelings are int64 arrays. The kernels are plain Python functions in numba's subset (no decorator needed); the
-    whole training pass is compiled around them. Each block stores d + 1 numbers, so this form suits d up to some
-    thousands; for a part-space model write the full set of :mod:`bcfw.passes.contract`.
+    Labelings are int64 arrays. The routines are plain Python functions in numba's subset (no decorator needed); numba
+    compiles the whole training pass together with them. Each block stores d + 1 numbers, so this class suits d up to
+    some thousands; for a part-space model write the full set of routines in :mod:`bcfw.passes.contract`.
 
     Attributes to define in the subclass
     ------------------------------------
-    Data : named-tuple class with the fields ``y`` (flat labels), ``y_off`` (n + 1 offsets) and what you need
+    Data : named-tuple class with the fields ``y`` (flat labels), ``y_off`` (n + 1 offsets) and any fields you need
     decode(data, i, w, loss_weight, y) : write ``argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>`` to ``y``
     labeling_loss(data, i, y) : return ``L_i(y)``
     add_features(data, i, y, s, out) : ``out += s phi(x_i, y)``
-    pack(self, X, y=None) : return a ``Data``; without y, labels of the right sizes, such as zeros. Refuse inputs of
-        another width, and labels that mean nothing
+    pack(self, X, y=None) : return a ``Data``; without y, fill in labels of the right sizes, for example zeros. Raise
+        for inputs of the wrong width and for invalid labels
     dim : number of weights (attribute, or set on the copy that ``bind`` returns)
-    checked : whether the kernels are tried with every index checked, before training on every example and in each
-        prediction (True). With False compiled code reads and writes whatever lies where its indices point
+    checked : whether the routines are run with index checks: once on every example before training, and in each
+        prediction (default True). With False, an index outside its array reads or writes arbitrary memory
 
-    With ``exact_oracle = False`` (``decode`` is a heuristic) also, if there is one,
+    With ``exact_oracle = False`` (``decode`` is a heuristic) you may also define an upper bound:
 
     decode_bound(data, i, w) : return at least ``max_y L_i(y) + <w, phi(x_i, y)>``
     """
 
-    #: Whether indices of the kernels are checked, once before training and in predictions.
+    #: Whether the routines are run with index checks, once before training and in each prediction.
     checked: ClassVar[bool] = True
 
     Data: ClassVar[Any]
@@ -82,7 +82,7 @@ class CompiledModel(Model):
         refuse_slack(cls)
 
     def pack(self, X: Any, y: Any = None) -> Any:
-        """All examples as the record ``Data``, which the kernels read."""
+        """Return all examples as the record ``Data``, which the routines read."""
         raise ModelError(f"{type(self).__name__} needs a method pack(self, X, y=None)")
 
     def bind(self, X: Any, y: Any) -> Model:
@@ -93,25 +93,25 @@ class CompiledModel(Model):
         return copy.copy(self)
 
     def predict(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
-        """The best labeling of every input: a list of int64 arrays."""
+        """Return the best labeling of every input: a list of int64 arrays."""
         form, data = CompiledForm(self), checked_pack(self, X)
         return form.output(data, form.decoded(w, data, 0.0))  # type: ignore[no-any-return]
 
     def oracle(self, w: np.ndarray, x: Any, y_true: Any = None) -> Any:
-        """``argmax_y loss(y_true, y) + <w, features(x, y)>``; without y_true the plain argmax."""
+        """Return ``argmax_y loss(y_true, y) + <w, features(x, y)>``; without y_true the loss is left out."""
         form = CompiledForm(self)
         data = checked_pack(self, [x]) if y_true is None else checked_pack(self, [x], [y_true])
         return form.output(data, form.decoded(w, data, float(y_true is not None)))[0]
 
     def features(self, x: Any, y: Any) -> np.ndarray:
-        """Joint features phi(x, y): the kernel applied to one packed example."""
+        """Return the joint features phi(x, y), which ``add_features`` computes for one packed example."""
         form, data = CompiledForm(self), checked_pack(self, [x], [y])
         out = np.zeros(form.dim)
         run_kernels(form, form.trial_kernels, features_pass, data, data.y, out)
         return out
 
     def upper_bound(self, w: np.ndarray, x: Any, y_true: Any) -> float:
-        """The kernel ``decode_bound`` applied to one packed example; infinity without one."""
+        """Return ``decode_bound`` for one packed example; infinity if the class does not define ``decode_bound``."""
         kernel: Any = getattr(type(self), "decode_bound", lambda data, i, w: np.inf)
         return float(source(kernel)(checked_pack(self, [x], [y_true]), 0, np.array(w, dtype=np.float64)))
 
@@ -137,7 +137,10 @@ class CompiledModel(Model):
 
 
 class CompiledForm(IntegerLabelings, UserForm):
-    """Blocks in feature space: ``z(y) = phi(x_i, y) - phi(x_i, y_i)`` joined with the loss, d + 1 numbers each."""
+    """Adapter for a :class:`CompiledModel`: blocks in feature space.
+
+    The parts z(y) of a block are ``phi(x_i, y) - phi(x_i, y_i)`` and the loss: d + 1 numbers.
+    """
 
     saves_labelings = True
 
@@ -151,7 +154,7 @@ class CompiledForm(IntegerLabelings, UserForm):
 
     @property
     def trial_kernels(self) -> KernelSet:
-        """The kernels with which examples are tried and outputs predicted."""
+        """The routines for trial runs and for predictions: with index checks if the class has ``checked = True``."""
         return self.kernels.checked if type(self.model).checked else self.kernels
 
     def decoded(self, w: np.ndarray, data: Any, loss_weight: float) -> np.ndarray:
@@ -178,7 +181,7 @@ class CompiledForm(IntegerLabelings, UserForm):
 
 
 def require_kernel(cls: type, name: str) -> None:
-    """Raise unless a class has a kernel as a static method with the right arguments."""
+    """Raise unless the routine of that name is a static method of the class with the right arguments."""
     if isinstance(inspect.getattr_static(cls, name), types.FunctionType):
         raise ModelError(f"{cls.__name__}.{name} is a kernel: write @staticmethod above it, and no self")
     expected = list(inspect.signature(getattr(feature_space, name)).parameters)
@@ -190,7 +193,7 @@ def require_kernel(cls: type, name: str) -> None:
 
 
 def checked_pack(model: CompiledModel, X: Any, *y: Any) -> Any:
-    """What a user's ``pack`` returns, checked, with signed offsets."""
+    """Return the result of a user's ``pack`` after checking it, with offsets as int64."""
     data = model.pack(X, *y)
     owner = f"{type(model).__name__}.pack"
     if not isinstance(data, model.Data):
@@ -217,7 +220,7 @@ def checked_pack(model: CompiledModel, X: Any, *y: Any) -> Any:
 
 
 def require_readable(field: Any, what: str) -> None:
-    """Raise unless numba knows the type of a packed field."""
+    """Raise unless numba supports the type of a packed field."""
     import numba
 
     if isinstance(field, np.ndarray) and field.dtype.hasobject:
@@ -232,7 +235,7 @@ def require_readable(field: Any, what: str) -> None:
 
 
 def require_small_labels(data: Any, owner: str) -> None:
-    """Raise unless all labels fit into the 32 bits in which labelings are kept."""
+    """Raise unless all labels fit into 32 bits, because labelings are stored as int32."""
     limits = np.iinfo(np.int32)
     for place in np.flatnonzero((data.y < limits.min) | (data.y > limits.max))[:1]:
         i = np.searchsorted(data.y_off, place, side="right") - 1
@@ -240,7 +243,7 @@ def require_small_labels(data: Any, owner: str) -> None:
 
 
 def require_no_loss_of_truths(form: CompiledForm, data: Any) -> None:
-    """Raise for the first truth that has a loss."""
+    """Raise unless ``labeling_loss`` is zero on every truth; the error names the first truth with a loss."""
     losses = np.zeros(len(data.y_off) - 1)
     form.kernels.entry(truth_losses_pass)(tuple(data), losses)
     require_zero_losses(losses)

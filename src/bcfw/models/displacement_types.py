@@ -1,4 +1,4 @@
-"""Types of parts from training data: K-means of their displacements from the parts that they hang on."""
+"""displacement_types: types of parts for PictorialTree, from K-means of displacements along the edges."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from bcfw.inputs.numbers import real
 from bcfw.models.label_tree import check_forest
 from bcfw.options import Count
 
-#: Starts of K-means, of which the best is kept.
+#: Number of random starts of K-means; the best result is kept.
 STARTS = 10
 
 
 class DisplacementTypes(NamedTuple):
-    """What :func:`displacement_types` finds.
+    """Result of :func:`displacement_types`.
 
     Attributes
     ----------
-    anchors : (E, T, 2) mean displacements of each edge and type of its second part
-    types : (n, V) the type of every part in every example
+    anchors : (E, T, 2) mean displacement along each edge (p, q) for each type of its second part q
+    types : (n, V) type of every part in every example
     """
 
     anchors: np.ndarray
@@ -30,11 +30,11 @@ class DisplacementTypes(NamedTuple):
 
 
 def displacement_types(locations: Any, edges: Any, n_types: int, seed: int = 0) -> DisplacementTypes:
-    """Anchors and types for :class:`bcfw.models.PictorialTree`, by K-means of displacements.
+    """Return anchors and types for :class:`bcfw.models.PictorialTree`, from K-means of displacements.
 
-    The type of part q says where it lies relative to the parts p of its edges (p, q): the displacements ``l_q - l_p``
-    of all examples, those of several edges (., q) side by side, are clustered into T groups, whose means are the
-    anchors. A part that is second in no edge has type 0 everywhere.
+    The type of part q says where q lies relative to the parts p of its edges (p, q). K-means clusters the displacements
+    ``l_q - l_p`` of all examples into T types; if several edges end in q, their displacements form one vector. The
+    cluster means are the anchors. A part that is the second part of no edge has type 0 in every example.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def displacement_types(locations: Any, edges: Any, n_types: int, seed: int = 0) 
     n_types : int
         T, the number of types.
     seed : int
-        Of the random starts.
+        Seed of the random starts of K-means.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def displacement_types(locations: Any, edges: Any, n_types: int, seed: int = 0) 
 
 
 def clustered(rows: np.ndarray, count: int, seed: int, where: str) -> tuple[np.ndarray, np.ndarray]:
-    """Means of K-means clusters, and the cluster of every row."""
+    """Return the cluster means of K-means with ``count`` clusters, and the cluster of every row."""
     from sklearn.cluster import KMeans
 
     different = len(np.unique(rows, axis=0))

@@ -1,4 +1,4 @@
-"""What a user's code raised, in one sentence: the exception, and the user's own line that it came from."""
+"""One-sentence descriptions of exceptions from a user's model, with the line of the user's code that raised them."""
 
 from __future__ import annotations
 
@@ -13,30 +13,33 @@ import numpy as np
 
 from bcfw.errors import PACKAGE, BcfwError, ModelError
 
-#: Folders of code that no user of a model has written.
+#: Folders of the standard library and of installed packages: their code is not the user's.
 _LIBRARIES = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]
 _LIBRARIES += [Path(np.__file__).resolve().parents[1]]
 
 
 class CompilationError(ModelError):
-    """Kernels that numba cannot compile."""
+    """Error for routines of a model that numba cannot compile."""
 
 
 def described(error: BaseException) -> str:
-    """An exception of a user's code in one sentence."""
+    """Return one sentence that describes an exception of a user's code."""
     if isinstance(error, BcfwError):
         return str(error)
     return f"{type(error).__name__}: {error}{place(error)}"
 
 
 def place(error: BaseException) -> str:
-    """The user's function and line that raised an exception, in brackets; empty if there is none."""
+    """Return the user's function and line that raised an exception, in brackets; empty if no such line is known."""
     frame = _own_frame(error.__traceback__)
     return "" if frame is None else f" (in {frame[0]}, {_line(frame[1], frame[2])})"
 
 
 def _own_frame(trace: TracebackType | None) -> tuple[str, str, int] | None:
-    """Function, file and line of the innermost frame outside this package, and outside libraries if there is one."""
+    """Return function, file and line of the innermost frame of the user's code.
+
+    If all frames outside this package are in libraries, return the innermost library frame; without any, None.
+    """
     frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(trace)]
     outside = [(code.co_qualname, code.co_filename, line) for code, line in frames if not _in_package(code.co_filename)]
     own = [frame for frame in outside if not _in_library(frame[1])]
@@ -60,20 +63,20 @@ def _line(file: str, line: int) -> str:
 
 
 def is_from_numba(error: BaseException) -> bool:
-    """Whether numba raised an exception because it cannot compile something."""
+    """Return whether an exception comes from numba, which then could not compile a function."""
     return type(error).__module__.startswith("numba.")
 
 
 def cannot_compile(name: str, error: BaseException) -> CompilationError:
-    """The error for a model whose kernels numba cannot compile: the sentence of its message that matters."""
+    """Return the error for a model whose routines numba cannot compile, with the essential part of numba's message."""
     return CompilationError(f"{name}: numba cannot compile its kernels: {numba_sentence(error)}")
 
 
 def numba_sentence(error: BaseException) -> str:
-    """What numba complains about, why, and at which line of the user's, out of the hundreds of lines that it prints.
+    """Return the complaint, the reason and the user's line from a message of numba, which has hundreds of lines.
 
-    Its message begins with the complaint, then tells what it has tried, then the calls that led there from the
-    innermost on.
+    The message begins with the complaint, then lists what numba has tried, and then the calls that led to the failure,
+    innermost call first.
     """
     text = re.sub(r"\x1b\[[0-9;]*m| at 0x[0-9a-f]+", "", str(error))  # colours, addresses
     lines = [line.strip() for line in text.splitlines()]
@@ -86,7 +89,7 @@ def numba_sentence(error: BaseException) -> str:
 
 
 def _numba_place(text: str) -> str:
-    """The innermost line of the user's that a message of numba's names, or else the innermost kernel of a class."""
+    """Return the innermost line of the user's code in a message of numba, or else the innermost method of a class."""
     for file, line in re.findall(r"^During: typing of .* at (.+) \((\d+)\)$", text, re.MULTILINE):
         if not _in_package(file) and not _in_library(file):
             return f" ({_line(file, int(line))})"

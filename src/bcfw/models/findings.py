@@ -1,4 +1,4 @@
-"""What checks of a model have found, in few lines: each kind of mistake once, with the examples that have it."""
+"""Findings: the mistakes that checks of a model have found, one line per kind with the examples that have it."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import re
 
 from bcfw.models.failures import place
 
-#: Relative rounding allowed between values that should be equal or ordered.
+#: Relative tolerance for rounding in comparisons of values that should be equal or ordered.
 TOLERANCE = 1e-8
 
-#: Examples that a message names before it only counts them.
+#: Number of examples that a message names; it only counts further examples.
 NAMED = 3
 
 
 class Findings:
-    """What was found on some examples: each kind is said once, with its first example and how many more have it."""
+    """Collection of mistakes: each kind is reported once, with the text of its first occurrence and its examples."""
 
     def __init__(self) -> None:
         self._found: dict[str, tuple[str, set[int]]] = {}
 
     def add(self, i: int, text: str, kind: str | None = None) -> None:
-        """Texts of one kind are alike; without one, those that differ in numbers only."""
+        """Add a mistake of example i. Without a kind, texts that differ only in numbers are of one kind."""
         self._found.setdefault(kind or re.sub(r"\d[\d.e+-]*", "0", text), (text, set()))[1].add(int(i))
 
     def add_error(self, i: int, text: str, error: Exception) -> None:
-        """Exceptions of one type that come from one line of the user's are alike."""
+        """Add an exception of example i. Exceptions of one type from one line of the user's code are of one kind."""
         where = place(error)
         self.add(i, text, f"{type(error).__name__}{where}" if where else None)
 
@@ -33,7 +33,7 @@ class Findings:
 
 
 def _all(examples: set[int]) -> str:
-    """The examples of a finding in brackets, if there are several."""
+    """Return the examples of a mistake in brackets if there are several, else an empty string."""
     if len(examples) == 1:
         return ""
     named, more = ", ".join(map(str, sorted(examples)[:NAMED])), len(examples) - NAMED

@@ -1,4 +1,4 @@
-"""What solvers see of a model: its kernels, packed data and block averages, whoever wrote it and in whatever way."""
+"""The adapter interface Form: through it solvers use any model's routines, packed data and block averages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from bcfw.kernels import KernelSet
 from bcfw.saved_objects import MODELS
 
-#: What a model may offer beyond the kernels that all have; a solver names what it needs of these.
+#: Features that a model may offer beyond the routines that every model has; a solver names the features that it needs.
 OFFERS = {
     "exact oracle": "an oracle that always finds a maximum (exact_oracle = True)",
     "upper bound": "a bound on the values of all outputs (upper_bound, or the kernel decode_bound)",
@@ -23,7 +23,7 @@ OFFERS = {
     "operation count": "the operations of its oracle, counted (oracle_operations)",
 }
 
-#: What a problem may need of a solver; a solver names what it can handle of these.
+#: Features of a problem that a solver must support; a solver names the features that it supports.
 NEEDS = {
     "bounds": "bounds on the weights w",
     "heuristic oracle": "an oracle that may miss the maximum (exact_oracle = False)",
@@ -32,16 +32,16 @@ NEEDS = {
 
 
 class Form(ABC):
-    """A model bound to training data, as solvers see it.
+    """Base class of the adapters through which solvers see a model that is bound to training data.
 
     Attributes
     ----------
-    model : the bound model, as users get it back
+    model : the bound model, which users get back
     dim : number of weights
-    kernels : the kernels that passes are specialised to; the contract is documented in :mod:`bcfw.passes.contract`
-    in_part_space : whether block averages mean the same for other inputs, so that a state can be taken over to them
-    saves_labelings : whether kept labelings are one plain array, which can be saved
-    weighs_loss : whether the kernel ``scores`` takes any weight of the loss, so that w may be kept up to a factor
+    kernels : the model's routines, to which passes are specialised; :mod:`bcfw.passes.contract` documents them
+    in_part_space : whether block averages stay valid when the inputs change, so that a state can be taken over
+    saves_labelings : whether stored labelings are one plain array, which can be saved
+    weighs_loss : whether the routine ``scores`` accepts any loss weight, so that w may be stored up to a factor
     """
 
     model: Any
@@ -53,96 +53,96 @@ class Form(ABC):
 
     @property
     def name(self) -> str:
-        """The model's name in messages."""
+        """The name of the model in messages."""
         return type(self.model).__name__
 
     @property
     def is_built_in(self) -> bool:
-        """Whether the model is one of this package's, whose users did not write its oracle."""
+        """Whether the model belongs to this package, so that the user did not write its oracle."""
         return type(self.model) in MODELS.values()
 
     @property
     def offers(self) -> frozenset[str]:
-        """Words of :data:`OFFERS`."""
+        """The features that the model offers, words of :data:`OFFERS`."""
         exact = self.kernels.bindings.get("EXACT", True)
         return frozenset({"exact oracle"} if exact else set()) | ({"part space"} if self.in_part_space else set())
 
     @property
     def needs(self) -> frozenset[str]:
-        """Words of :data:`NEEDS`; whether w is bounded, the problem knows."""
+        """The features that a solver must support, words of :data:`NEEDS`. Bounds on w are added by the problem."""
         return frozenset(set() if "exact oracle" in self.offers else {"heuristic oracle"})
 
     def sizes(self) -> dict[str, int]:
-        """What the number of weights comes from, as messages name it, such as ``{"features": 6, "labels": 3}``."""
+        """Return the sizes that determine the number of weights, for messages: ``{"features": 6, "labels": 3}``."""
         return {"weights": int(self.dim)}
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Box that the oracle needs w to lie in, as (lower, upper) of shape (dim,); None for no limits."""
+        """Return the bounds on w that the oracle needs, as (lower, upper) of shape (dim,); None for no bounds."""
         return None
 
     def oracle_operations(self, data: Any) -> float | None:
-        """Additions that the oracle takes for all examples together; None if they are not counted."""
+        """Return the number of additions of one oracle call for every example together; None if it is not counted."""
         return None
 
     def feature_sizes(self, data: Any) -> np.ndarray:
-        """(dim,) how large the feature of each weight is; of models that offer "feature rows"."""
+        """Return the (dim,) size of each weight's feature; for models that offer "feature rows"."""
         raise NotImplementedError
 
     def mean_sqnorm(self, data: Any) -> float:
-        """Mean sum of squares of an example's features; of models that offer "feature rows"."""
+        """Return the mean over the examples of the sum of squared features; for models that offer "feature rows"."""
         raise NotImplementedError
 
     def rescaled(self, data: Any, units: np.ndarray) -> Any:
-        """The packed data with every feature divided by its weights' unit; of models that offer "feature rows"."""
+        """Return the packed data with every feature divided by its unit; for models that offer "feature rows"."""
         raise NotImplementedError
 
     def part_offsets(self, data: Any) -> np.ndarray:
-        """(n + 1,) offsets of the blocks' parts, where they are one vector; of models that offer "marginals"."""
+        """Return the (n + 1,) offsets of the blocks in the vector of all parts; for models that offer "marginals"."""
         raise NotImplementedError
 
     def located(self, error: Exception, data: Any, w: np.ndarray) -> Exception:
-        """The error of a pass that has failed at weights w; where it can be found, with the example."""
+        """Return the error for a pass that failed at weights w; it names the example if the example can be found."""
         return error
 
     @abstractmethod
     def make_work(self, data: Any) -> Any:
-        """Scratch of one thread."""
+        """Return the scratch arrays of one thread."""
 
     @abstractmethod
     def make_labelings(self, data: Any, slots: int = 1) -> Any:
-        """Room for some labelings per block, with the truth in slot 0."""
+        """Return storage with ``slots`` labelings per block; slot 0 holds the truth."""
 
     @abstractmethod
     def initial_mu(self, data: Any) -> tuple[Any, ...]:
-        """Averaged parts of all blocks at the start, ``mu_i = z(y_i)``."""
+        """Return the initial averaged parts of all blocks, ``mu_i = z(y_i)``."""
 
     def label_limits(self, data: Any) -> tuple[int, int] | None:
-        """The smallest and the largest number in a kept labeling; None if the model does not say."""
+        """Return the smallest and the largest number in a stored labeling; None if the model does not say."""
         return None
 
     def keeps_truths(self, data: Any, labelings: np.ndarray) -> bool:
-        """Whether the first slot of every block holds its truth; for forms that save labelings."""
+        """Return whether the first slot of every block holds its truth; for adapters that save labelings."""
         raise NotImplementedError
 
     def enlarge_mu(self, mu: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The same averages with more room; called when the kernel ``reserve`` has returned False."""
+        """Return the averages with more capacity; called when the routine ``reserve`` has returned False."""
         return mu
 
     @abstractmethod
     def export_mu(self, data: Any, mu: tuple[Any, ...]) -> list[np.ndarray]:
-        """The block averages as plain arrays, which are saved as mu_0, mu_1, ...
+        """Return the block averages as plain arrays, which are saved as mu_0, mu_1, ...
 
-        Their types are always the same, and so are their shapes but for the lengths (their first sizes).
+        For a given problem, the dtypes of the arrays and their shapes, except for the first dimension, never change.
         """
 
     @abstractmethod
     def import_mu(self, data: Any, arrays: list[np.ndarray]) -> tuple[Any, ...]:
-        """Inverse of :meth:`export_mu`; an :class:`InputError` for numbers that kernels could not read."""
+        """Return the averages from the arrays of :meth:`export_mu`. Raise an InputError for invalid numbers."""
 
     @abstractmethod
     def data_arrays(self, data: Any) -> list[np.ndarray]:
-        """Arrays that tell the packed data from others."""
+        """Return arrays that identify the packed data."""
 
     @abstractmethod
     def fingerprint(self, data: Any) -> str:
-        """Hash of what the mathematics depends on besides :meth:`data_arrays`."""
+        """Return a hash of everything besides :meth:`data_arrays` that the training problem depends on."""

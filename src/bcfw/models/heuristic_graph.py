@@ -1,4 +1,4 @@
-"""What the graph models share whose oracle is a heuristic: its effort, upper bounds, and how sure predictions are."""
+"""HeuristicGraph, base of the graph models with a heuristic oracle: iterations, upper bounds and confidences."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from bcfw.models.kernels.label_graph import brackets_pass, changes_pass
 from bcfw.models.label_graph import LabelGraph
 from bcfw.options import Count
 
-#: Iterations of TRW-S and of max-product for a prediction: there it pays to look longer than in a step of training.
+#: Iterations of TRW-S and of max-product for a prediction; longer inference pays in predictions but not in training.
 PREDICTION = (100, 20)
 
 
 class HeuristicGraph(LabelGraph):
-    """Base of the graph models whose best labels are hard to find; TRW-S takes ``bound_iterations`` for bounds."""
+    """Base of the graph models whose exact oracle would be too hard to compute.
+
+    For upper bounds, TRW-S runs ``bound_iterations`` iterations.
+    """
 
     exact_oracle = False
 
@@ -34,11 +37,11 @@ class HeuristicGraph(LabelGraph):
         return reweighted, max_product, self.bound_iterations
 
     def brackets(self, w: np.ndarray, X: Any, y: Any = None) -> np.ndarray:
-        """What the oracle finds for each graph and what no labeling can exceed: a (2, n) array.
+        """Return a (2, n) array with the oracle's value and an upper bound for each graph.
 
-        Row 0 has the value of the oracle's labeling, row 1 an upper bound of all values (infinity if none is known).
-        With y, values are loss plus score, as in training; without, scores. Where the two rows are equal up to
-        rounding, the labeling is proved to be optimal.
+        Row 0 has the value of the oracle's labeling, row 1 an upper bound on the values of all labelings (infinity if
+        no bound is known). With y, a value is loss plus score, as in training; without y, it is the score. If the two
+        rows are equal up to rounding, the labeling is proved to be optimal.
         """
         data = self.pack(X, y)
         weights = self._checked_weights(w, data)
@@ -48,13 +51,14 @@ class HeuristicGraph(LabelGraph):
         return out
 
     def upper_bound(self, w: np.ndarray, x: Any, y_true: Any) -> float:
-        """At least ``max_y loss(y_true, y) + <w, features(x, y)>``; infinity if no bound is known."""
+        """Return an upper bound on ``max_y loss(y_true, y) + <w, features(x, y)>``; infinity if no bound is known."""
         return float(self.brackets(w, [x], [y_true])[1, 0])
 
     def changes(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
-        """How sure predictions are: a (V, K) array per graph.
+        """Return scores of changed predictions, a (V, K) array per graph, which show how sure a prediction is.
 
-        The entry of node p and label a is the score of the predicted labels with that of p alone changed to a.
+        The entry of node p and label a is the score of the predicted labeling after the label of p alone is changed
+        to a.
         """
         data = self.pack(X)
         weights = self._checked_weights(w, data)

@@ -1,4 +1,4 @@
-"""How the methods of a user's class are found, without mistaking the user's own attributes for them."""
+"""Hooks, the methods of bcfw.Model that a user's class may override: lookup that ignores attributes of that name."""
 
 from __future__ import annotations
 
@@ -15,49 +15,50 @@ from bcfw.errors import ModelError
 #: Methods of :class:`bcfw.Model` that a class may override besides features, loss and oracle.
 HOOKS = ("bind", "predict", "bounds", "upper_bound", "oracle_operations", "fingerprint")
 
-#: Those methods as :class:`bcfw.Model` itself has them, by their names; filled in where that class is defined.
+#: The default implementation of every hook in :class:`bcfw.Model`, by name; filled in where that class is defined.
 DEFAULTS: dict[str, Any] = {}
 
 
 def hook(model: Any, name: str) -> Callable[..., Any]:
-    """The method of a model's class that overrides a hook, or else the one of :class:`bcfw.Model`.
+    """Return a hook bound to a model: the method that the model's class defines, or else the default.
 
-    What an instance keeps under the name, or a class as anything but a method, is the user's own and is not read.
+    Attributes of the instance with that name, and class attributes that are not methods, belong to the user and are
+    ignored.
     """
     return _method(model, name).__get__(model, type(model))  # type: ignore[no-any-return]
 
 
 def is_overridden(model: Any, name: str) -> bool:
-    """Whether a model's class overrides a hook of :class:`bcfw.Model`."""
+    """Return whether a model's class overrides a hook of :class:`bcfw.Model`."""
     return _method(model, name) is not DEFAULTS[name]
 
 
 def hidden_hooks(model: Any) -> list[str]:
-    """The hooks whose names a model uses for something of its own."""
+    """Return the hooks whose names a model uses for an attribute that is not a method."""
     return [name for name in HOOKS if name in vars(model) or not _is_method(next(_inherited(model, name)))]
 
 
 def _method(model: Any, name: str) -> Any:
-    """The first method of that name in the order of inheritance."""
+    """Return the first method of that name in the method resolution order."""
     return next(value for value in _inherited(model, name) if _is_method(value))
 
 
 def _inherited(model: Any, name: str) -> Iterator[Any]:
-    """What the model's class and those it derives from have under a name, whatever it is."""
+    """Yield the attributes with that name of the model's class and of its base classes, of any type."""
     return (vars(kind)[name] for kind in type(model).__mro__ if name in vars(kind))
 
 
 def _is_method(value: Any) -> bool:
-    """Whether a class attribute is a function, be it static, of the class, or decorated; no property or object."""
+    """Return whether a class attribute is a method (plain, static, class or decorated), not a property or an object."""
     if isinstance(value, staticmethod | classmethod):
         return True
     return callable(value) and hasattr(value, "__get__") and not isinstance(value, type)
 
 
 def bound_copy(model: Any, X: Any, y: Any, sample_weight: np.ndarray | None) -> Any:
-    """What the hook ``bind`` makes of a model; a copy, if it returns the model itself.
+    """Return the result of the hook ``bind``; if ``bind`` returns the model itself, a copy of the model.
 
-    A ``bind`` that takes ``sample_weight`` gets the checked weights, or None.
+    If ``bind`` has a parameter ``sample_weight``, it gets the checked weights or None.
     """
     bind = hook(model, "bind")
     more = {"sample_weight": sample_weight} if "sample_weight" in inspect.signature(bind).parameters else {}
@@ -68,7 +69,7 @@ def bound_copy(model: Any, X: Any, y: Any, sample_weight: np.ndarray | None) -> 
 
 
 def checked_dim(model: Any) -> int:
-    """The number of weights that a model says it has."""
+    """Return ``model.dim``. Raise a :class:`ModelError` unless it is a whole number >= 1."""
     if not isinstance(model.dim, Integral) or isinstance(model.dim, bool) or model.dim < 1:
         raise ModelError(f"{type(model).__name__}: dim must be a whole number >= 1, got {model.dim!r}")
     return int(model.dim)

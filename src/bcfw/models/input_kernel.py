@@ -1,4 +1,7 @@
-"""Models whose inputs may be known by an input kernel alone (see :mod:`bcfw.models.kernels.input_kernel`)."""
+"""KernelInputs: base of the models that can be trained with an input kernel k(x, x') in place of features.
+
+:mod:`bcfw.models.kernels.input_kernel` explains the compiled routines of this training.
+"""
 
 from __future__ import annotations
 
@@ -22,21 +25,22 @@ from bcfw.models.kernels.input_kernel import (
 
 
 class KernelInputs(FeatureRows):
-    """For a model with features in rows, of which only inner products matter: it offers "input kernel".
+    """Mixin for a model with features in rows that needs only inner products of the rows: it offers "input kernel".
 
-    A subclass writes :meth:`with_products`.
+    A subclass defines :meth:`with_products`.
     """
 
     n_features: int | None
 
     def with_products(self, data: Any, products: Any) -> Any:
-        """The record with inner products of the rows of one example taken from the kernel."""
+        """Return the record with the inner products among the rows of each example taken from the kernel."""
         raise NotImplementedError
 
     def on_unit_rows(self, data: Any, products: Any = None) -> tuple[Any, Any]:
-        """A copy of this bound model, and the record, with the unit vector e_p as row p of N.
+        """Return a copy of this bound model and of the record in which row p of N has the unit vector e_p as features.
 
-        Training needs the kernel values of an example's rows with each other, too; prediction does not.
+        For training, ``products`` gives the kernel values among the rows of each example; prediction does not need
+        them.
         """
         N = len(data.indptr) - 1
         model = copy.copy(self)
@@ -54,13 +58,13 @@ class KernelInputs(FeatureRows):
 
 @functools.cache
 def record_with_rows(record: Any) -> Any:
-    """The class of a model's data with the fields that kernel rows need."""
+    """Return the class of a model's data extended by the fields that kernel rows need (``ROW_FIELDS``)."""
     return collections.namedtuple(f"{record.__name__}WithRows", (*record._fields, *ROW_FIELDS))
 
 
 @functools.cache
 def kernels_on_coefficients(kernels: KernelSet) -> KernelSet:
-    """A model's kernels for data with rows; they read scores, and change coefficients alone."""
+    """Return a model's routines for data with kernel rows; they read scores, and steps change only coefficients."""
     return kernels.rebound(
         Data=record_with_rows(kernels.bindings["Data"]),
         add_rows=add_scores,
@@ -71,7 +75,7 @@ def kernels_on_coefficients(kernels: KernelSet) -> KernelSet:
 
 @functools.cache
 def kernels_by_rows(kernels: KernelSet) -> KernelSet:
-    """A model's kernels for data with rows, whose steps change coefficients and scores."""
+    """Return a model's routines for data with kernel rows; steps change the coefficients and the scores."""
     own = kernels.bindings
     return kernels_on_coefficients(kernels).rebound(
         apply=apply_by_rows, reserve=reserve_with_rows, apply_parts=own["apply"], reserve_parts=own["reserve"]

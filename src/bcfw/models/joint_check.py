@@ -1,4 +1,4 @@
-"""Checks of a joint kernel, and of an oracle that is given scores in the place of weights."""
+"""Checks of a user's joint kernel and of its oracle, which takes a score function and not weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bcfw.models.tried_example import TriedExample, distinct
 
 
 class TriedJointExample(TriedExample):
-    """An example of a model with a joint kernel; weights are sums of the features of some pairs."""
+    """Checks of one example of a model with a joint kernel; the weights are linear combinations of pairs' features."""
 
     def __init__(self, model: Any, pairs: list[Pair], coefficients: list[np.ndarray], x: Any, y_true: Any) -> None:
         self.model, self.x, self.y_true = model, x, y_true
@@ -34,7 +34,7 @@ class TriedJointExample(TriedExample):
         return expansion(self.model, self.x, w.support, factor * w.coefficients)
 
     def can_return(self, y: Any, answer: Any, w: Score, y_true: Any = None) -> bool:
-        """Whether the feature of ``y``, added to w, makes the oracle return it."""
+        """Return whether the oracle returns ``y`` after a multiple of the features of (x, y) is added to w."""
         pairs = [*w.support, (self.x, y)]
         sums = (np.append(w.coefficients, t) for t in (1.0, 10.0, 1e3, 1e5))
         favouring = (expansion(self.model, self.x, pairs, beta) for beta in sums)
@@ -44,9 +44,9 @@ class TriedJointExample(TriedExample):
 def try_kernel(
     model: Any, X: Any, y: Any, chosen: np.ndarray, rng: np.random.Generator, n_weights: int
 ) -> Callable[[Any, Any], TriedExample]:
-    """Check the kernel on pairs of the chosen examples; returns what puts one example to the test.
+    """Check the kernel on pairs of the chosen examples; return a function (x, y_true) that checks one example.
 
-    The pairs are the truths, and what the oracle returns for random scores.
+    The pairs are the truths and the outputs that the oracle returns for random scores.
     """
     pairs: list[Pair] = []
     for i in map(int, chosen):
@@ -65,7 +65,7 @@ def try_kernel(
 
 
 def checked_gram(model: Any, pairs: list[Pair]) -> np.ndarray:
-    """The kernel values among some pairs; an error unless they are those of inner products."""
+    """Return the matrix of kernel values among the pairs. Raise unless the values can be inner products."""
     name = type(model).__name__
     gram = kernel_values(model, pairs, pairs)
     alone = kernel_values(model, pairs[:1], pairs[:1])[0, 0]

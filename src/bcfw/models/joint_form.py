@@ -1,4 +1,4 @@
-"""The form that solvers see of a model with a joint kernel: block averages are sums of pairs."""
+"""JointForm, the adapter for models with a joint kernel: block averages are linear combinations of pairs (x, y)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from bcfw.models.python_form import PythonForm, check_loss_of_truth
 
 
 class JointForm(PythonForm):
-    """As :class:`PythonForm`, with the pair (x_i, y) as the features of an output, and coefficients of pairs as w."""
+    """Adapter for a :class:`bcfw.JointKernelModel`.
+
+    It differs from :class:`PythonForm` in two points: the pair (x_i, y) takes the place of the features of an output,
+    and the coefficients of pairs take the place of w.
+    """
 
     @classmethod
     def open(cls, model: Any, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Self, BlackBoxData]:
@@ -36,7 +40,10 @@ class JointForm(PythonForm):
         super().__init__(model)
 
     def _count_weights(self) -> int:
-        """Coefficients of the truths; more pairs come as they are found (:class:`bcfw.dual.joint.JointProblem`)."""
+        """Return the number of truths, each of which has a coefficient.
+
+        :class:`bcfw.dual.joint.JointProblem` adds pairs as training finds them.
+        """
         return self._n_truths
 
     @property

@@ -1,4 +1,4 @@
-"""A structure of a user's own whose joint features are known by a kernel between pairs (x, y) alone."""
+"""JointKernelModel: base class for a user's model with a kernel between pairs (x, y) and no feature vectors."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from bcfw.models.kernels.joint_kernel import JOINT_KERNELS
 from bcfw.models.model import Model
 from bcfw.models.pairs import Score, expansion
 
-#: Truths that a random sum of features has.
+#: Number of truths in a random combination of features.
 FEW = 10
 
 
 class JointKernelModel(Model):
-    """Base class for a structure with a joint kernel ``k((x, y), (x', y')) = <phi(x, y), phi(x', y')>``.
+    """Base class for a model with a joint kernel ``k((x, y), (x', y')) = <phi(x, y), phi(x', y')>``.
 
-    The features phi are never written down, and neither are the weights: ``w = sum_s beta_s phi(x_s, y_s)`` over some
-    pairs of training inputs and outputs. Write three methods: ``joint_kernel``, ``loss``, and ``outputs``, the list of
-    all outputs of an input. Where there are too many to list, write ``oracle(score, x, y_true=None)`` instead of
-    ``outputs``: it is that of :class:`bcfw.Model` with a function ``score`` in the place of w.
+    Neither the features phi nor the weights are stored: ``w = sum_s beta_s phi(x_s, y_s)`` is a sum over some pairs of
+    training inputs and outputs. Write three methods: ``joint_kernel``, ``loss``, and ``outputs``, the list of all
+    outputs of an input. If an input has too many outputs to list, write ``oracle(score, x, y_true=None)`` instead of
+    ``outputs``. This oracle works as in :class:`bcfw.Model`, but its first argument is a function ``score``, not w.
 
-    ``solver="auto"`` is :class:`bcfw.solvers.KernelBCFW` with ``kernel="joint"``, the one solver that needs no w.
+    ``solver="auto"`` is :class:`bcfw.solvers.KernelBCFW` with ``kernel="joint"``, the only solver that needs no w.
 
     Examples
     --------
@@ -49,24 +49,26 @@ class JointKernelModel(Model):
     _kernels: ClassVar[KernelSet] = JOINT_KERNELS
 
     def joint_kernel(self, pairs: list[tuple[Any, Any]], others: list[tuple[Any, Any]]) -> Any:
-        """(M, N) values of the kernel of every one of M pairs (x, y) with every one of N others."""
+        """Return the (M, N) kernel values of every pair (x, y) of ``pairs`` with every pair of ``others``."""
         raise ModelError(f"{type(self).__name__} needs a method joint_kernel(self, pairs, others)")
 
     def outputs(self, x: Any) -> Any:
-        """All outputs of an input, at least one; not needed where ``oracle`` finds the best one by itself."""
+        """Return the list of all outputs of an input, at least one; not needed if the class defines ``oracle``."""
         raise ModelError(
             f"{type(self).__name__} needs a method outputs(self, x), or oracle(self, score, x, y_true=None)"
         )
 
     def oracle(self, score: Score, x: Any, y_true: Any = None) -> Any:  # type: ignore[override]
-        """``argmax_y loss(y_true, y) + score([y])[0]``; without y_true the plain argmax. Here every output is tried.
+        """Return ``argmax_y loss(y_true, y) + score([y])[0]``; without y_true the loss is left out.
+
+        The default implementation tries every output.
 
         Parameters
         ----------
         score : Score
-            ``score(outputs)`` are the scores ``<w, phi(x, y)>`` of a list of outputs of x, an array. An oracle that
-            knows how k is made may use the expansion ``w = sum_s beta_s phi(x_s, y_s)`` itself: ``score.support`` are
-            its pairs, ``score.coefficients`` the numbers beta.
+            ``score(outputs)`` is the array of the scores ``<w, phi(x, y)>`` of a list of outputs of x. An oracle that
+            exploits the structure of k may use the expansion ``w = sum_s beta_s phi(x_s, y_s)`` itself:
+            ``score.support`` has its pairs, ``score.coefficients`` the numbers beta.
         x, y_true : input, and its truth or None
         """
         outputs = list(self.outputs(x))
@@ -78,20 +80,20 @@ class JointKernelModel(Model):
         return outputs[int(np.argmax(values))]
 
     def features(self, x: Any, y: Any) -> Any:
-        """There are none."""
+        """Raise a :class:`ModelError`: a model with a joint kernel has no feature vectors."""
         raise ModelError(f"{type(self).__name__} has a joint kernel and no features; use joint_kernel(pairs, others)")
 
     def bind(self, X: Any, y: Any) -> Model:
-        """Hook: a copy of the model with everything set that the data determine (here nothing)."""
+        """Hook: return a copy of the model with all attributes set that depend on the data (here none)."""
         check_same_length(X, y, type(self).__name__)
         return copy.copy(self)
 
     def predict(self, w: Any, X: Any) -> Any:
-        """Hook: plain decoding of every input; a list. ``w.score(x)`` is the score of the outputs of x."""
+        """Hook: return the list of predicted outputs. ``w.score(x)`` is the score function for outputs of x."""
         return [self.oracle(w.score(x), x) for x in X]
 
     def _random_output(self, X: Any, y: Any, i: int, rng: np.random.Generator) -> Any:
-        """The weights are a random sum of the features of a few truths."""
+        """Return the oracle's output for random weights: a random combination of the features of a few truths."""
         some = rng.choice(len(y), min(FEW, len(y)), replace=False).tolist()
         score = expansion(self, X[i], [(X[j], y[j]) for j in some], rng.standard_normal(len(some)))
         return self.oracle(score, X[i])

@@ -1,4 +1,4 @@
-"""Base of the models that bring kernels of their own, and the form of them that solvers see."""
+"""KernelModel, base class of the models with compiled routines in part space, and its adapter for solvers."""
 
 from __future__ import annotations
 
@@ -21,67 +21,68 @@ from bcfw.models.user_form import UserForm
 
 
 class KernelModel(IntegerLabelings, Model):
-    """A model with integer labelings whose kernels are compiled; most built-in models derive from it.
+    """Base class of models with integer labelings and compiled routines.
 
-    A subclass has
+    All built-in models but :class:`bcfw.models.Matching` derive from it. A subclass has
 
-    - ``kernels``, made by :func:`bcfw.passes.contract.kernel_set` out of its own and shared kernels;
-    - three steps of reading data: ``_read``, ``_bound_to`` (which sets ``dim``) and ``_packed``, whose record has the
-      fields ``y`` (flat labels) and ``y_off`` (offsets); or ``bind`` and ``pack``, which then read the data twice;
-    - ``make_work`` and ``initial_mu``, the arrays that its kernels work on;
-    - ``features`` and ``loss`` of single outputs, and ``output``, if users see something else than a list of arrays;
-    - ``_example_of_sizes``, the smallest data that bind it to given sizes: saved models are made anew by it;
-    - ``label_limits``, the smallest and the largest label: saved states are checked by it;
-    - ``in_part_space = True``, if averaged parts of one set of inputs are averages for any other of the same sizes:
-      warm starts may then change the features;
-    - ``oracle_operations``, if they can be counted;
-    - ``solves_blocks = True``, if it has the kernels of exact block solves, and all blocks have the same parts;
-    - ``part_offsets``, if it has the kernels of marginals and its data have no field ``part_off``.
+    - ``kernels``, the set that :func:`bcfw.passes.contract.kernel_set` makes of its own and of shared routines;
+    - ``_read``, ``_bound_to`` (which sets ``dim``) and ``_packed``, the three steps of reading data. The packed record
+      has the fields ``y`` (flat labels) and ``y_off`` (offsets). A subclass may define ``bind`` and ``pack`` instead,
+      which then read the data twice;
+    - ``make_work`` and ``initial_mu``, the arrays that its routines work on;
+    - ``features`` and ``loss`` of single outputs, and ``output`` unless users see outputs as a list of arrays;
+    - ``_example_of_sizes``, the smallest data that bind the model to given sizes; loading a saved model uses it;
+    - ``label_limits``, the smallest and the largest label; loading a saved state checks its labels against them;
+    - ``in_part_space = True`` if averaged parts stay valid for other inputs with equal sizes; warm starts may then
+      change the features;
+    - ``oracle_operations`` if the operations of its oracle can be counted;
+    - ``solves_blocks = True`` if it has the routines of exact block solves and all blocks have equal parts;
+    - ``part_offsets`` if it has the routines of marginals and its data have no field ``part_off``.
     """
 
-    #: Whether block averages mean the same for other inputs.
+    #: Whether block averages stay valid when the inputs change.
     in_part_space: bool = False
 
-    #: Whether the best average of a block, with all others fixed, has a closed form.
+    #: Whether the best average of a block, with all other blocks fixed, has a closed form.
     solves_blocks: Any = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         refuse_slack(cls)
-        kernels: KernelSet | None = getattr(cls, "kernels", None)  # a base in between may have none yet
+        kernels: KernelSet | None = getattr(cls, "kernels", None)  # None in an intermediate base class
         if kernels is not None and kernels.bindings.get("EXACT", True) != cls.exact_oracle:
             cls.kernels = kernels.rebound(EXACT=cls.exact_oracle)
 
     def _read(self, X: Any, y: Any = None) -> Any:
-        """The examples as checked arrays, each read once; without y, what prediction needs."""
+        """Return the examples as checked arrays, and read X and y only once; without y, for prediction."""
         raise self._to_write("_read")
 
     def _bound_to(self, examples: Any, sample_weight: np.ndarray | None) -> Self:
-        """A copy with everything set that the examples, and where it matters their weights, determine."""
+        """Return a copy with all attributes set that depend on the examples and perhaps on their weights."""
         raise self._to_write("_bound_to")
 
     def _packed(self, examples: Any) -> Any:
-        """The record that kernels read, of examples that fit the sizes this model is bound to."""
+        """Return the record that the routines read. Raise unless the examples fit the sizes of this bound model."""
         raise self._to_write("_packed")
 
     def enlarge_mu(self, mu: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The same averages with more room; called when the kernel ``reserve`` has returned False."""
+        """Return the averages with more capacity; called when the routine ``reserve`` has returned False."""
         return mu
 
     def label_limits(self, data: Any) -> tuple[int, int] | None:
-        """The smallest and the largest number in a labeling; None if the model does not say."""
+        """Return the smallest and the largest number in a labeling; None if the model does not say."""
         return None
 
     def part_offsets(self, data: Any) -> np.ndarray:
-        """(n + 1,) offsets of the blocks' parts, where they are one vector."""
+        """Return the (n + 1,) offsets of the blocks in the vector of all parts."""
         return data.part_off  # type: ignore[no-any-return]
 
     def bind(self, X: Any, y: Any, sample_weight: np.ndarray | None = None) -> Self:
-        """A copy with everything set that the data determine."""
+        """Return a copy with all attributes set that depend on the data."""
         return self._bound_to(self._read(X, y), sample_weight)
 
     def pack(self, X: Any, y: Any = None) -> Any:
-        """All examples as the record that kernels read."""
+        """Return all examples as the record that the routines read."""
         self._check_bound()
         return self._packed(self._read(X, y))
 
@@ -99,12 +100,12 @@ class KernelModel(IntegerLabelings, Model):
         return "" if type(self).in_part_space else content_hash(*vars(self).items())
 
     def predict(self, w: np.ndarray, X: Any) -> Any:
-        """The best output of every input."""
+        """Return the best output of every input."""
         data = self.pack(X)
         return self.output(data, self.decoded(w, data, 0.0))
 
     def oracle(self, w: np.ndarray, x: Any, y_true: Any = None) -> Any:
-        """``argmax_y loss(y_true, y) + <w, features(x, y)>``; without y_true the plain argmax."""
+        """Return ``argmax_y loss(y_true, y) + <w, features(x, y)>``; without y_true the loss is left out."""
         data = self.pack([x]) if y_true is None else self.pack([x], [y_true])
         return self.output(data, self.decoded(w, data, float(y_true is not None)))[0]
 
@@ -114,7 +115,7 @@ class KernelModel(IntegerLabelings, Model):
 
 
 def _of_the_class(name: str) -> Callable[..., Any]:
-    """A method of a form that calls the method of that name of the model's class, whatever the instance keeps there."""
+    """Return a method that calls the model class's method of that name and ignores attributes of the instance."""
 
     def call(form: Any, *args: Any) -> Any:
         return getattr(type(form.model), name)(form.model, *args)
@@ -123,14 +124,14 @@ def _of_the_class(name: str) -> Callable[..., Any]:
 
 
 class KernelForm(UserForm):
-    """A bound :class:`KernelModel` as solvers see it."""
+    """Adapter for a bound :class:`KernelModel`."""
 
     saves_labelings = True
     weighs_loss = True
 
     def __init__(self, model: KernelModel) -> None:
         super().__init__(model, model.kernels)
-        # Corners of rescaled slacks would change with the costs.
+        # With slack rescaling, the vectors that are averaged depend on the costs.
         self.in_part_space = type(model).in_part_space and not model._rescales_slack
 
     @property

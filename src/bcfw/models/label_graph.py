@@ -1,4 +1,4 @@
-"""What the models share in which each node of a graph has one of K labels: reading, packing, features and losses."""
+"""LabelGraph, base of the graph models with K labels per node: reading, packing, features and losses."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ Examples = tuple[list[RowGraph], list[np.ndarray] | None]
 
 
 class LabelGraph(KernelModel):
-    """Base of the graph models with K labels; a subclass says which parts its edges have (``_pairs``).
+    """Base of the graph models with K labels; a subclass defines in ``_pairs`` which parts its edges have.
 
-    The weights are ``w = [U (F, K), W (G, Q)]``. See :mod:`bcfw.models.kernels.label_graph`.
+    The weights are ``w = [U (F, K), W (G, Q)]``. :mod:`bcfw.models.kernels.label_graph` explains the parts.
     """
 
     _unlabelled = UNLABELLED
 
-    #: Whether edge features may be negative, and what their sign is in phi.
+    #: Whether edge features may be negative, and the sign with which edge features enter phi.
     _signed: ClassVar[bool] = True
     _edge_sign: ClassVar[float] = 1.0
 
-    #: Whether the oracle needs the arcs of a maximum flow.
+    #: Whether the oracle computes minimum cuts, which need the arcs of a flow network.
     _cuts: ClassVar[bool] = False
 
     def __init__(self, n_labels: int | None, cost: Any, class_balance: bool, normalize: bool) -> None:
@@ -63,18 +63,18 @@ class LabelGraph(KernelModel):
         self.n_edge_features: int | None = None
 
     def _pairs(self) -> np.ndarray:
-        """(K, K) number of an edge's part by the labels of its two nodes; -1 for none."""
+        """Return a (K, K) array: the number of an edge's part for the labels of its two nodes; -1 for no part."""
         raise self._to_write("_pairs")
 
     @property
     def n_pairs(self) -> int:
-        """Q, the number of weights per edge feature."""
+        """The number Q of weights per edge feature."""
         return max(int(self._pairs().max()) + 1, 1)
 
     # --- reading -------------------------------------------------------------------------------------------------
 
     def _read(self, X: Any, y: Any = None) -> Examples:
-        """The graphs, and the labels of their nodes or None without y."""
+        """Return the graphs, and the labels of their nodes (None without y)."""
         if y is not None:
             check_same_length(X, y, self._owner)
         graphs = read_graphs(X, self._owner, self._read_graph)
@@ -85,11 +85,11 @@ class LabelGraph(KernelModel):
         return graphs, [node_labels(one, self.n_labels, sizes[i], f"{where} {i}") for i, one in enumerate(y)]
 
     def _read_graph(self, x: Any, where: str) -> RowGraph:
-        """One graph, checked; ``where`` names it in errors."""
+        """Return one graph after checking it; ``where`` names the graph in errors."""
         return read_row_graph(x, where, self._signed)
 
     def _bound_to(self, examples: Examples, sample_weight: np.ndarray | None) -> Self:
-        """A copy with the costs fixed and n_labels, n_features, n_edge_features and dim = F K + G Q set."""
+        """Return a copy with the final costs and with n_labels, n_features, n_edge_features and dim = F K + G Q set."""
         graphs, labels = examples
         assert labels is not None
         bound = copy.copy(self)
@@ -98,7 +98,7 @@ class LabelGraph(KernelModel):
         bound.cost = cost_matrix(self.cost, bound.n_labels, self._owner)
         if self.class_balance:
             bound.cost = balance(labels, bound.n_labels, self._owner, sample_weight)[:, None] * bound.cost
-            bound.class_balance = False  # it is in the costs now
+            bound.class_balance = False  # the costs now contain the weights
         bound.n_features = graphs[0].nodes.n_features
         bound.n_edge_features = edge_feature_count(graphs)
         bound.dim = bound.n_features * bound.n_labels + bound.n_edge_features * bound.n_pairs
@@ -108,7 +108,7 @@ class LabelGraph(KernelModel):
         return [one_node(sizes)], [[UNLABELLED]]
 
     def _count(self, labels: list[np.ndarray]) -> int:
-        """K, from the largest label of the training data."""
+        """Return the number of labels K: one more than the largest label of the training data."""
         flat, off = np.concatenate(labels), offsets([len(one) for one in labels])
         if not len(flat) or flat.max() < 0:
             raise InputError(f"{self._owner}: no node has a label; give labels, or n_labels")
@@ -124,13 +124,13 @@ class LabelGraph(KernelModel):
         return self._flatten(inner, labels, self._effort(predicting=False))
 
     def _effort(self, predicting: bool) -> tuple[int, int, int]:
-        """Iterations of heuristic oracles, as packed; none for exact ones."""
+        """Return the iterations of TRW-S in the oracle, max-product and TRW-S for bounds; zeros for exact oracles."""
         return 0, 0, 0
 
     def _flatten(
         self, graphs: list[RowGraph], labels: list[np.ndarray], effort: tuple[int, int, int]
     ) -> LabelGraphData:
-        """The record of graphs whose edges join labelled nodes only."""
+        """Return the record of the graphs; each edge must join two labelled nodes."""
         K, Q = int(self.n_labels or 0), self.n_pairs
         y_off, edge_off = offsets([graph.n_nodes for graph in graphs]), offsets([len(graph.edges) for graph in graphs])
         nodes = own_features(joined([graph.nodes for graph in graphs]), y_off, int(self.n_features or 0))
@@ -162,14 +162,14 @@ class LabelGraph(KernelModel):
         )
 
     def _flow_arcs(self, graphs: list[RowGraph]) -> dict[str, np.ndarray]:
-        """Arcs of the edges, both ways; none if the oracle makes no cuts."""
+        """Return two arcs per edge, one in each direction; empty arrays if the oracle computes no minimum cuts."""
         names = {"arc_off": "off", "head": "head", "sister": "sister", "arc_edge": "edge"}
         if not self._cuts:
             return {name: np.zeros(0, np.int32) for name in names}
         arcs = [make_arcs(graph.edges, graph.n_nodes) for graph in graphs]
         return {name: stacked([getattr(one, field) for one in arcs], np.int32) for name, field in names.items()}
 
-    # --- what solvers ask ----------------------------------------------------------------------------------------
+    # --- what solvers call ---------------------------------------------------------------------------------------
 
     def label_limits(self, data: LabelGraphData) -> tuple[int, int]:
         return UNLABELLED, data.n_labels - 1
@@ -196,7 +196,7 @@ class LabelGraph(KernelModel):
         )
 
     def initial_mu(self, data: LabelGraphData) -> tuple[np.ndarray]:
-        """Parts of the truths, one graph after the other."""
+        """Return the parts of the truths, one graph after the other."""
         mu = np.zeros(int(data.part_off[-1]))
         K, Q = data.n_labels, data.n_pairs
         V = np.diff(data.y_off)
@@ -215,13 +215,13 @@ class LabelGraph(KernelModel):
         return super().decoded(self._checked_weights(w, data), data, loss_weight)
 
     def _checked_weights(self, w: np.ndarray, data: LabelGraphData) -> np.ndarray:
-        """The array w; a subclass may look whether its oracle can work with it."""
+        """Return w as a checked array; a subclass may raise if its oracle does not support these weights."""
         return weight_vector(w, self.dim, self._owner)
 
     # --- single outputs ------------------------------------------------------------------------------------------
 
     def features(self, x: Any, y: Any) -> np.ndarray:
-        """phi(x, y), (dim,); nodes with label -1 and their edges are left out."""
+        """Return phi(x, y), (dim,), without the nodes that have label -1 and without their edges."""
         self._check_bound()
         graph = self._read_graph(x, f"{self._owner}: x")
         check_sizes([graph], int(self.n_features or 0), int(self.n_edge_features or 0), self._owner)
@@ -233,7 +233,7 @@ class LabelGraph(KernelModel):
         return np.concatenate([unary.ravel(), self._edge_sign * pairwise.ravel()])
 
     def loss(self, y_true: Any, y: Any) -> float:
-        """Sum (mean if normalised) of cost[true, predicted] over the nodes that have a true label."""
+        """Return the sum (mean if normalised) of cost[true, predicted] over the nodes that have a true label."""
         self._check_bound()
         truth = node_labels(y_true, self.n_labels, None, f"{self._owner}: y_true")
         labels = node_labels(y, self.n_labels, len(truth), f"{self._owner}: y")
@@ -245,9 +245,10 @@ class LabelGraph(KernelModel):
 
 
 class PairWeights(LabelGraph):
-    """Base of the graph models in which every pair of labels of two neighbours has weights of its own.
+    """Base of the graph models in which every pair of labels of two neighbours has its own weights.
 
-    With ``symmetric`` the pairs (a, b) and (b, a) share theirs, and the pairs ``a <= b`` are numbered row by row.
+    With ``symmetric`` the pairs (a, b) and (b, a) share their weights, and the pairs ``a <= b`` are numbered row by
+    row.
     """
 
     symmetric: bool
@@ -262,19 +263,25 @@ class PairWeights(LabelGraph):
         return np.maximum(pairs, pairs.T)
 
     def edge_weights(self, w: np.ndarray) -> np.ndarray:
-        """(G, K, K) weights W of pairs of labels."""
+        """Return the (G, K, K) weights W of pairs of labels."""
         K = int(self.n_labels or 0)
         return w[int(self.n_features or 0) * K :].reshape(-1, self.n_pairs)[:, self._pairs()]
 
     def _message_operations(self, data: LabelGraphData, sweeps: Any) -> float:
-        """Additions for the scores of all parts, and for so many messages along every link of a graph (or of each)."""
+        """Return the additions for the scores of all parts and for the messages.
+
+        ``sweeps`` is the number of messages along every link: one number, or an array with one number per graph.
+        """
         K, Q = data.n_labels, data.n_pairs
         messages = np.sum(sweeps * np.diff(data.link_off))
         return float(K * len(data.values) + Q * len(data.edge_values) + K * K * messages)
 
 
 def summed(rows: Rows, column: np.ndarray, n_rows: int, n_columns: int) -> np.ndarray:
-    """(n_rows, n_columns) sums of feature rows, each added to its column; those of a negative one are left out."""
+    """Return an (n_rows, n_columns) array: column k is the sum of the feature rows whose ``column`` is k.
+
+    Rows with a negative column are left out.
+    """
     out = np.zeros((n_rows, n_columns))
     spread = np.repeat(column, np.diff(rows.indptr))
     kept = spread >= 0
@@ -283,7 +290,10 @@ def summed(rows: Rows, column: np.ndarray, n_rows: int, n_columns: int) -> np.nd
 
 
 def own_features(rows: Rows, row_off: np.ndarray, n_features: int) -> dict[str, np.ndarray]:
-    """Rows whose features are numbered block by block; ``row_off`` (n + 1,) are the rows of the blocks."""
+    """Return fields of the record for rows whose features are renumbered within each block.
+
+    ``row_off`` (n + 1,) has the offsets of the blocks in the rows.
+    """
     indices = rows.indices.copy()
     columns, col_off = np.zeros(len(indices), np.uint32), np.zeros(len(row_off), np.int64)
     owner, place = np.full(n_features, -1, np.int64), np.zeros(n_features, np.int64)
@@ -298,7 +308,7 @@ def own_features(rows: Rows, row_off: np.ndarray, n_features: int) -> dict[str, 
 
 
 def stacked_links(layouts: list[LinkLayout]) -> dict[str, np.ndarray]:
-    """The links of all graphs, one after the other, as fields of the record."""
+    """Return the links of all graphs, one after the other, as fields of the record."""
     names = ("link", "order", "middle", "lo", "hi", "arc")
     arrays = {name: stacked([getattr(one, name) for one in layouts], np.int64) for name in names}
     return arrays | {
@@ -310,14 +320,17 @@ def stacked_links(layouts: list[LinkLayout]) -> dict[str, np.ndarray]:
 
 
 def expansion_scratch(n_nodes: int, n_arcs: int, n_labels: int) -> dict[str, np.ndarray]:
-    """What alpha-expansion needs beside maximum flow: the possible labels, and the graph of one cut."""
+    """Return the scratch of alpha-expansion besides maximum flow: the possible labels, and the graph of one cut."""
     nodes = {name: np.zeros(n_nodes, np.int64) for name in ("only", "place", "movable")}
     arcs = {name: np.zeros(n_arcs, np.int32) for name in ("cut_head", "cut_sister", "cut_arc")}
     return {"possible": np.zeros((n_nodes, n_labels)), "cut_off": np.zeros(n_nodes + 1, np.int32), **nodes, **arcs}
 
 
 def balance(labels: list[np.ndarray], n_labels: int, owner: str, sample_weight: Any = None) -> np.ndarray:
-    """(K,) weights ``N / (K N_k)`` of the labels, from the (weighted) numbers N_k of nodes that have them."""
+    """Return the (K,) weights ``N / (K N_k)`` of the labels k.
+
+    N_k is the (weighted) number of nodes with label k, and N is the sum of all N_k.
+    """
     weight = np.repeat(np.ones(len(labels)) if sample_weight is None else sample_weight, [len(one) for one in labels])
     counts = np.bincount(np.concatenate(labels) + 1, weights=weight, minlength=n_labels + 1)[1:]
     for k in np.flatnonzero(counts == 0)[:1]:

@@ -1,4 +1,4 @@
-"""Averaged labels as lists of those that have mass: made, saved, and as dense arrays."""
+"""Averaged labels of Multiclass as lists of the labels with mass: how to make, save, restore and densify them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from bcfw.models.pools import check_sizes
 
 
 def place_lists(size: np.ndarray, label: np.ndarray, mass: np.ndarray) -> LabelLists:
-    """A pool with every block's list in twice the room that it needs, and as much again to grow into.
+    """Return a pool with the lists of all blocks.
 
-    ``label`` and ``mass`` are those of all blocks, one after the other; ``size`` (n,) says how many a block has.
+    Every list has twice the capacity that it needs, and the pool has as much free space again. ``label`` and ``mass``
+    have the entries of all blocks, one block after the other; ``size`` (n,) has the number of entries of each block.
     """
     start, total = offsets(2 * size)[:-1], 2 * len(label)
     where = np.repeat(start - offsets(size)[:-1], size) + np.arange(len(label))
@@ -27,14 +28,14 @@ def place_lists(size: np.ndarray, label: np.ndarray, mass: np.ndarray) -> LabelL
 
 
 def export(average: LabelLists) -> list[np.ndarray]:
-    """Numbers of labels, and labels and mass one block after the other."""
+    """Return the number of entries per block, and the labels and masses of all blocks, one block after the other."""
     size = average.size
     where = np.repeat(average.start - offsets(size)[:-1], size) + np.arange(int(size.sum()))
     return [size.copy(), average.part[where], average.mass[where]]
 
 
 def restored(arrays: list[np.ndarray], n: int, n_labels: int) -> LabelLists:
-    """Inverse of :func:`export`, with a check of every number that kernels use as an index."""
+    """Return the lists from the arrays of :func:`export`. Raise if a number that is used as an index is invalid."""
     size, label, mass = arrays
     if len(size) != n:
         raise InputError("Multiclass: the saved state belongs to other data (other sizes)")
@@ -47,7 +48,7 @@ def restored(arrays: list[np.ndarray], n: int, n_labels: int) -> LabelLists:
 
 
 def dense(average: LabelLists, n_labels: int) -> np.ndarray:
-    """(n, K) the mass of every label."""
+    """Return the (n, K) array with the mass of every label."""
     size, label, mass = export(average)
     sizes = {"examples": len(size), "labels": n_labels}
     require_room(

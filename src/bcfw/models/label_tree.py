@@ -1,4 +1,4 @@
-"""Forests over labels: checks, an order for dynamic programming, and Chow and Liu's tree of a set of labelings."""
+"""Forests over labels: reading and checks, an order for dynamic programming, and the Chow-Liu tree of labelings."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from bcfw.inputs.graphs import read_pairs
 
 
 class Forest(NamedTuple):
-    """A forest with a root in every tree, as dynamic programs read it.
+    """A rooted forest in the layout that dynamic programming needs.
 
     Attributes
     ----------
-    order : (L,) nodes, each after the one above it
-    above : (L,) the node above, -1 for a root
-    link : (L,) the edge to the node above, -1 for a root
-    stride : (L,) how far the node's own state counts in the four joint states of that edge: 2 if the node comes first
-        in its pair, 1 if second; the state above counts 3 - stride
+    order : (L,) all nodes; each node comes after its parent
+    above : (L,) the parent of each node, -1 for a root
+    link : (L,) the edge between each node and its parent, -1 for a root
+    stride : (L,) factor of the node's own state in the index of the four joint states of that edge: 2 if the node is
+        first in its pair, 1 if it is second; the factor of the parent's state is 3 - stride
     """
 
     order: np.ndarray
@@ -30,15 +30,15 @@ class Forest(NamedTuple):
 
 
 def read_tree(tree: Any, owner: str) -> np.ndarray:
-    """(E, 2) int64 array of the pairs that a user gave."""
+    """Return the user's pairs of labels as an (E, 2) int64 array."""
     demand = f"{owner}: tree must be None, 'auto' or an (E, 2) array of label pairs"
     return read_pairs(tree, OptionError, demand, "got {dtype} of shape {shape}").astype(np.int64)
 
 
 def check_forest(edges: np.ndarray, n_labels: int, owner: str, nodes: str = "labels", option: str = "tree") -> None:
-    """Raise with the first pair that is no pair of two nodes, or that closes a cycle.
+    """Raise unless the pairs form a forest; the error names the first pair that is invalid or closes a cycle.
 
-    ``nodes`` and ``option`` are what messages call the nodes and the pairs.
+    ``nodes`` and ``option`` are the words for the nodes and for the pairs in the message.
     """
     root = np.arange(n_labels)
     for e, (a, b) in enumerate(edges.tolist()):
@@ -53,7 +53,7 @@ def check_forest(edges: np.ndarray, n_labels: int, owner: str, nodes: str = "lab
 
 
 def orient(edges: np.ndarray, n_labels: int) -> Forest:
-    """Root every tree of a forest at its smallest label."""
+    """Return the forest with every tree rooted at its smallest label."""
     neighbours: list[list[tuple[int, int, int]]] = [[] for _ in range(n_labels)]
     for e, (a, b) in enumerate(edges.tolist()):
         neighbours[a].append((b, e, 1))
@@ -75,7 +75,10 @@ def orient(edges: np.ndarray, n_labels: int) -> Forest:
 
 
 def mutual_information(Y: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    """(L, L) ``I(a, b) = sum_{s, t} p_ab(s, t) log(p_ab(s, t) / (p_a(s) p_b(t)))`` of the columns of Y (n, L), 0/1."""
+    """Return the (L, L) mutual information of the columns of Y (n, L), which holds 0 and 1.
+
+    ``I(a, b) = sum_{s, t} p_ab(s, t) log(p_ab(s, t) / (p_a(s) p_b(t)))``. The examples may have weights.
+    """
     c = np.ones(len(Y)) if weight is None else np.asarray(weight, np.float64)
     total = c.sum()
     sides = [1.0 - Y, np.asarray(Y, np.float64)]
@@ -84,22 +87,22 @@ def mutual_information(Y: np.ndarray, weight: np.ndarray | None = None) -> np.nd
     for s in (0, 1):
         for t in (0, 1):
             joint = (c[:, None] * sides[s]).T @ sides[t]
-            # Without ratios of rounded probabilities the logarithm is exactly 0 for a label that never changes.
+            # The ratio uses counts, not rounded probabilities: for a label that never changes, its log is exactly 0.
             ratio = np.divide(joint * total, np.outer(counts[s], counts[t]), out=np.ones_like(joint), where=joint > 0)
             information += joint / total * np.log(ratio)
     return information
 
 
 def chow_liu_tree(Y: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    """Edges (E, 2) of the maximum spanning tree of the labels' mutual information (Chow and Liu, 1968).
+    """Return the edges (E, 2) of the maximum spanning tree of the labels' mutual information (Chow and Liu, 1968).
 
-    Pairs without mutual information are left out, so a label that is independent of all others stays alone.
+    Pairs with zero mutual information are left out, so a label that is independent of all other labels has no edge.
 
     Parameters
     ----------
     Y : (n, L) array of 0/1
     weight : (n,) array or None
-        Weights of the examples, 1 for None.
+        Weights of the examples; None gives every example the weight 1.
     """
     tree = minimum_spanning_tree(-np.triu(mutual_information(Y, weight), 1)).tocoo()
     edges = np.column_stack([tree.row, tree.col]).astype(np.int64)

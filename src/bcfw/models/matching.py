@@ -1,4 +1,4 @@
-"""Bipartite matching, such as the alignment of the words of two sentences."""
+"""The model Matching for bipartite matchings, for example alignments between the words of two sentences."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from bcfw.models.python_form import PythonForm
 from bcfw.models.vectors import DenseVectors
 from bcfw.options import Flag, NonNegative
 
-#: The values of a truth's entries.
+#: The possible entries of a truth: a sure link, no link, a possible link.
 SURE, NONE, POSSIBLE = 1, 0, -1
 
 
 class Pair(NamedTuple):
-    """The input of one example: ``rows`` (I J, F) features of every possible link, ``shape`` (I, J)."""
+    """The input of one example: ``rows`` (I J, F) has the features of all item pairs, ``shape`` is (I, J)."""
 
     rows: np.ndarray
     shape: tuple[int, int]
 
 
 class Truth(NamedTuple):
-    """The truth of one example, with its loss ``cost_miss missed + cost_extra extra`` taken apart.
+    """The truth of one example, and the terms of its loss ``cost_miss missed + cost_extra extra``.
 
-    ``labels`` (I J,) are SURE, NONE or POSSIBLE; ``gain`` (I, J) is what a link adds to the loss.
+    ``labels`` (I J,) are SURE, NONE or POSSIBLE; ``gain`` (I, J) is the change of the loss if a link is predicted.
     """
 
     labels: np.ndarray
@@ -47,21 +47,23 @@ class Truth(NamedTuple):
 class Matching(Model):
     """Links between I and J items, at most one per item: ``<w, phi(x, y)> = sum of x[i, j]'w over the links of y``.
 
-    An input x is an (I, J, F) array, the features of every link that could be. A truth is an (I, J) array with 1 for
-    a (sure) link, 0 for none, and -1 for a possible one: to predict it or to leave it out costs nothing, and phi leaves
-    it out. Outputs are matchings: (I, J) arrays of 0 and 1 with at most one 1 in each row and column; a truth need not
-    be one. Unlinked items score nothing, so a constant feature lets the weights learn a threshold.
+    An input x is an (I, J, F) array: the features of every pair of items. A truth is an (I, J) array with 1 for a
+    (sure) link, 0 for no link, and -1 for a possible link: the loss does not depend on whether a possible link is
+    predicted, and phi leaves it out. An output is a matching: an (I, J) array of 0 and 1 with at most one 1 in each row
+    and column. A truth need not be a matching. Unlinked items have score zero, so a constant feature lets the weights
+    learn a threshold.
 
     The loss is ``cost_miss |sure links missed| + cost_extra |links where the truth has none|``. The oracle solves an
-    assignment problem: it maximises the sum over the links of ``x[i, j]'w + l[i, j]``, where l is -cost_miss on sure
-    links, cost_extra where there is none and 0 on possible ones.
+    assignment problem: it maximises the sum over the links of ``x[i, j]'w + l[i, j]``, where l is -cost_miss if the
+    truth has a sure link at (i, j), cost_extra if it has none, and 0 if it has a possible link.
 
     Parameters
     ----------
     cost_miss, cost_extra : float
-        Cost of a sure link that is missed, and of a predicted link where there is none; >= 0.
+        Cost of a sure link that is missed, and of a predicted link that the truth does not have; >= 0.
     normalize : bool
-        Divide the loss of an example by its number of sure links (if it has any); otherwise large examples weigh more.
+        Divide the loss of an example by its number of sure links (if it has any). With False, large examples have
+        larger losses.
 
     Examples
     --------
@@ -82,7 +84,7 @@ class Matching(Model):
         self.normalize = bool(Flag(False).check("Matching", "normalize", normalize))
 
     def bind(self, X: Any, y: Any) -> Matching:
-        """A copy with dim = F set."""
+        """Return a copy with dim = F set."""
         check_same_length(X, y, "Matching")
         return self._bound_to(self._pair(X[0], "Matching: example 0", None))
 
@@ -95,35 +97,38 @@ class Matching(Model):
         return [np.zeros((1, 1, sizes["dim"]))], [[[NONE]]]
 
     def features(self, x: Any, y: Any) -> np.ndarray:
-        """phi(x, y), (F,): the sum of x[i, j] over the links of y; possible links are left out."""
+        """Return phi(x, y), (F,): the sum of x[i, j] over the links of y, without possible links."""
         pair = self._pair(x, "Matching", self.dim)
         return PackedMatching.features(pair, np.flatnonzero(read_labels(y, pair.shape, "Matching") == SURE))
 
     def loss(self, y_true: Any, y: Any) -> float:
-        """``cost_miss |sure links missed| + cost_extra |links where the truth has none|``."""
+        """Return ``cost_miss |sure links missed| + cost_extra |links where the truth has none|``.
+
+        With ``normalize``, the loss is divided by the number of sure links.
+        """
         truth = self._truth(y_true, np.shape(y_true), "Matching: y_true")
         links = np.flatnonzero(read_labels(y, truth.gain.shape, "Matching: y") == SURE)
         return PackedMatching.loss(truth, links)
 
     def oracle(self, w: np.ndarray, x: Any, y_true: Any = None) -> np.ndarray:
-        """The matching with the largest loss plus score; without y_true the largest score. (I, J) of 0 and 1."""
+        """Return the matching with the largest loss plus score (without y_true: score), an (I, J) array of 0 and 1."""
         pair = self._pair(x, "Matching", self.dim)
         weights = weight_vector(w, pair.rows.shape[1], "Matching")
         truth = None if y_true is None else self._truth(y_true, pair.shape, "Matching")
         return as_matrix(PackedMatching.oracle(weights, pair, truth), pair.shape)
 
     def predict(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
-        """The best matching of every input: a list of (I, J) arrays of 0 and 1."""
+        """Return the best matching of every input: a list of (I, J) arrays of 0 and 1."""
         weights = weight_vector(w, self.dim, "Matching")
         return [as_matrix(PackedMatching.oracle(weights, pair), pair.shape) for pair in self._pairs(X)]
 
     def link_scores(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
-        """``x[i, j]'w`` of every link of every input: a list of (I, J) arrays."""
+        """Return the score ``x[i, j]'w`` of every item pair of every input: a list of (I, J) arrays."""
         weights = weight_vector(w, self.dim, "Matching")
         return [(pair.rows @ weights).reshape(pair.shape) for pair in self._pairs(X)]
 
     def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Form, BlackBoxData]:
-        if type(self) is not Matching:  # a subclass may have methods of its own
+        if type(self) is not Matching:  # a subclass may override features, loss or oracle
             return super()._open(X, y, sample_weight)
         check_same_length(X, y, "Matching")
         first = self._pair(X[0], "Matching: example 0", None)
@@ -170,7 +175,7 @@ class Matching(Model):
 
 
 class MatchingForm(PythonForm):
-    """Matchings as solvers see them: packed examples, compared by their arrays."""
+    """Adapter for :class:`Matching`: examples are packed once, and their arrays identify the data."""
 
     def data_arrays(self, data: BlackBoxData) -> list[np.ndarray]:
         truths = (array for truth in data.y for array in (truth.labels, truth.gain))
@@ -178,7 +183,7 @@ class MatchingForm(PythonForm):
 
 
 class PackedMatching:
-    """The methods of the model on packed examples, as training calls them; outputs are links, flat indices i J + j."""
+    """Features, loss and oracle on packed examples, which training calls; an output is an array of links i J + j."""
 
     @staticmethod
     def features(pair: Pair, links: np.ndarray) -> np.ndarray:
@@ -186,7 +191,7 @@ class PackedMatching:
 
     @staticmethod
     def loss(truth: Truth, links: np.ndarray) -> float:
-        """Counts times costs, so that the loss of the truth is exactly zero."""
+        """Return the loss as counts times costs, so that the loss of the truth is exactly zero."""
         found = truth.labels.take(links)
         missed = truth.n_sure - np.count_nonzero(found == SURE)
         extra = np.count_nonzero(found == NONE)
@@ -201,10 +206,10 @@ class PackedMatching:
 
 
 def best_links(gain: np.ndarray) -> np.ndarray:
-    """The matching with the largest sum of ``gain`` (I, J), as flat indices of its links.
+    """Return the matching with the largest sum of ``gain`` (I, J), as flat indices of its links.
 
-    Assignment problems link every item of the smaller side; with negative gains raised to 0 a link of gain 0 is as
-    good as none, so that dropping those leaves the best matching in which items may stay unlinked.
+    An assignment problem links every item of the smaller side. Here negative gains are raised to 0, and afterwards all
+    links without a positive gain are dropped. The remaining links are the best matching with unlinked items allowed.
     """
     worth = np.maximum(gain, 0.0)
     rows, columns = linear_sum_assignment(worth, maximize=True)
@@ -219,7 +224,7 @@ def as_matrix(links: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def read_labels(y: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
-    """(I J,) int8 labels SURE, NONE or POSSIBLE of a truth or an output; bools and whole floats are accepted."""
+    """Return the (I J,) int8 labels SURE, NONE or POSSIBLE of a truth or an output; y may hold bools or floats."""
     unmasked(y, f"{where}: y")
     try:
         labels = np.asarray(dense(y))

@@ -1,4 +1,4 @@
-"""Max-marginals: the score of the best output among those in which one place has one label."""
+"""Max-marginals of chains and forests: the best score of an output in which a given place has a given label."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from bcfw.models.label_tree import orient
 
 
 def chain_max_marginals(unary: np.ndarray, transitions: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """(T, K) score of the best labeling through each position and label, by max-sum passes both ways.
+    """Return the (T, K) best score of a labeling with label k at position t, by forward and backward max-sum.
 
     Parameters
     ----------
-    unary : (T, K) position scores
-    transitions : (K, K)
-    first, last : (K,)
+    unary : (T, K) scores of the labels of each position
+    transitions : (K, K) scores of the transitions
+    first, last : (K,) additional scores of the first and of the last label
     """
     ahead = unary.copy()
     ahead[0] += first
@@ -28,21 +28,23 @@ def chain_max_marginals(unary: np.ndarray, transitions: np.ndarray, first: np.nd
 
 
 def forest_max_marginals(unary: np.ndarray, edges: np.ndarray, edge_coef: np.ndarray) -> np.ndarray:
-    """(n, L) best score with a label on less the best with it off, by max-sum passes up and down the forest.
+    """Return the (n, L) best score with a label on minus the best score with the label off.
+
+    Max-sum messages go up and down the forest.
 
     Parameters
     ----------
-    unary : (n, L) scores of the labels that are on
-    edges : (E, 2)
-    edge_coef : (E, 2, 2)
+    unary : (n, L) scores of each label if it is on
+    edges : (E, 2) pairs of labels that form a forest
+    edge_coef : (E, 2, 2) scores of the joint states of each edge
     """
     forest = orient(edges, unary.shape[1])
-    best = np.stack([np.zeros_like(unary), unary], axis=2)  # (n, L, 2): first of the subtree, at the end of all
+    best = np.stack([np.zeros_like(unary), unary], axis=2)  # (n, L, 2): of subtrees, then of all
     inner = [label for label in forest.order if forest.above[label] >= 0]
     pairs, messages = {}, {}
     for label in reversed(inner):
         pair = edge_coef[forest.link[label]]
-        pairs[label] = pair if forest.stride[label] == 2 else pair.T  # [own state, state above]
+        pairs[label] = pair if forest.stride[label] == 2 else pair.T  # [own state, parent's state]
         messages[label] = np.max(best[:, label, :, None] + pairs[label], axis=1)
         best[:, forest.above[label]] += messages[label]
     for label in inner:

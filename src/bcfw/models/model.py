@@ -1,4 +1,4 @@
-"""What a user writes: a class with three methods, and a few hooks that it may override."""
+"""Model, base class of all models: the three methods that a user's class defines and the hooks it may override."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bcfw.models.python_form import PythonForm, content_hash, feature_count, fir
 from bcfw.options import Flag, as_call
 from bcfw.saved_objects import MODELS
 
-#: The methods that a user writes.
+#: The methods that a user's class must define.
 METHODS = {
     "features": "features(self, x, y)",
     "loss": "loss(self, y_true, y)",
@@ -29,22 +29,22 @@ METHODS = {
 }
 
 
-#: Attributes that hold sizes, in the order in which a model shows them.
+#: Attributes that hold sizes, in the order in which the repr of a model shows them.
 SIZES = ("n_labels", "n_features", "n_edge_features", "dim")
 
 
 class Model:
-    """Base class for a structure of your own: write three methods in plain Python.
+    """Base class for a model of your own: write three methods in plain Python.
 
     ``phi = features(x, y)`` maps a pair to R^d (dense array, or scipy-sparse row, column or 1-D),
     ``loss(y_true, y) >= 0`` is zero on the truth, and ``oracle(w, x, y_true)`` returns
-    ``argmax_y loss(y_true, y) + <w, features(x, y)>``, or the plain argmax of ``<w, features(x, y)>`` when
-    ``y_true`` is None. Set ``dim`` (d) if the first example's features do not tell it.
+    ``argmax_y loss(y_true, y) + <w, features(x, y)>``, or ``argmax_y <w, features(x, y)>`` if ``y_true`` is None. The
+    number of weights d is the size of the first example's features, unless you set ``dim``.
 
-    An output y may be of any kind, such as an array, a string, a tuple of arrays or a dict.
+    An output y may be any object, for example an array, a string, a tuple of arrays or a dict.
 
-    The other methods are hooks: they work as they are, and a class may override them. Attributes of your own may have
-    any name: what is no method of the class is not read.
+    The other methods are hooks: they have defaults, and a class may override them. Attributes of your own may have any
+    name: a hook is only looked up among the methods of the class.
 
     Examples
     --------
@@ -66,18 +66,18 @@ class Model:
     #: Number of weights; None until ``bind`` has seen data.
     dim: int | None = None
 
-    #: Whether the oracle finds a maximum. With False it is taken as a heuristic: steps work as before, the gap is only
-    #: an estimate, and a result counts as certified only if ``upper_bound`` closes the gap.
+    #: Whether the oracle always finds a maximum. With False the oracle is a heuristic: steps do not change, but the gap
+    #: is only an estimate, and a result counts as certified only if ``upper_bound`` closes the gap.
     exact_oracle: ClassVar[bool] = True
 
-    #: Whether training rescales the slack instead of the margin. The oracle with ``y_true`` then has to return
-    #: ``argmax_y loss(y_true, y) (1 + <w, features(x, y) - features(x, y_true)>)``; plain decoding stays as it is.
+    #: Whether training rescales the slack instead of the margin. The oracle with ``y_true`` must then return
+    #: ``argmax_y loss(y_true, y) (1 + <w, features(x, y) - features(x, y_true)>)``; without ``y_true`` nothing changes.
     slack_rescaling: ClassVar[bool] = False
 
-    #: Marks an unlabelled entry of y; None if the model has none.
+    #: The value of an unlabelled entry of y; None if the model does not support unlabelled entries.
     _unlabelled: ClassVar[int | None] = None
 
-    #: The kernels that passes are specialised to.
+    #: The routines to which passes are specialised.
     _kernels: ClassVar[KernelSet] = BLACK_BOX_KERNELS
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -93,19 +93,19 @@ class Model:
         return as_call(type(self).__name__, {**given_options(self), **self._known_sizes()})
 
     def features(self, x: Any, y: Any) -> Any:
-        """Joint features phi(x, y) in R^d."""
+        """Return the joint features phi(x, y) in R^d."""
         raise missing_method(self, "features")
 
     def loss(self, y_true: Any, y: Any) -> float:
-        """Loss of predicting y for y_true; zero for y = y_true, never negative."""
+        """Return the loss >= 0 of predicting y if the truth is y_true; zero for y = y_true."""
         raise missing_method(self, "loss")
 
     def oracle(self, w: np.ndarray, x: Any, y_true: Any = None) -> Any:
-        """``argmax_y loss(y_true, y) + <w, features(x, y)>``; without y_true the plain argmax."""
+        """Return ``argmax_y loss(y_true, y) + <w, features(x, y)>``; without y_true the loss is left out."""
         raise missing_method(self, "oracle")
 
     def bind(self, X: Any, y: Any) -> Model:
-        """Hook: a copy of the model with everything set that the data determine (here ``dim``)."""
+        """Hook: return a copy of the model with all attributes set that depend on the data (here ``dim``)."""
         check_same_length(X, y, type(self).__name__)
         bound = copy.copy(self)
         if bound.dim is None:
@@ -114,34 +114,35 @@ class Model:
         return bound
 
     def predict(self, w: np.ndarray, X: Any) -> Any:
-        """Hook: plain decoding of every input; a list."""
+        """Hook: return the list of the best outputs of all inputs."""
         return [self.oracle(w, x) for x in X]
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Hook: the box that the oracle needs w to lie in, (lower, upper) of shape (dim,); None for no limits."""
+        """Hook: return the bounds on w that the oracle needs, (lower, upper) of shape (dim,); None for no bounds."""
         return None
 
     def upper_bound(self, w: np.ndarray, x: Any, y_true: Any) -> float:
-        """Hook of models with ``exact_oracle = False``: at least ``max_y loss(y_true, y) + <w, features(x, y)>``.
+        """Hook for ``exact_oracle = False``: return at least ``max_y loss(y_true, y) + <w, features(x, y)>``.
 
-        A relaxation's value, for example; infinity, if nothing is known. With ``slack_rescaling``: at least what the
-        oracle then maximises.
+        The value of a relaxation is such a bound; infinity if no bound is known. With ``slack_rescaling``, return at
+        least the maximum of the objective that the oracle then maximises.
         """
         return np.inf
 
     def oracle_operations(self, data: Any) -> float | None:
-        """Hook: additions that the oracle takes for all examples of ``data`` together; None if they are not counted.
+        """Hook: return the number of additions of one oracle call for every example together; None if it is unknown.
 
-        ``solver="auto"`` reads the clock instead; with a count of cheap calls, the seed alone decides. ``data`` has the
-        fields ``X`` and ``y``; for a compiled model it is the packed record.
+        Without a count, ``solver="auto"`` measures the time of oracle calls. If the count is small, the choices of
+        ``solver="auto"`` do not depend on measured times, and results depend on the seed alone. ``data`` has the fields
+        ``X`` and ``y``; for a compiled model it is the packed record.
         """
         return None
 
     def fingerprint(self, data: Any) -> str:
-        """Hook: hash of what loss, features and oracle depend on: attributes, inputs, outputs.
+        """Hook: return a hash of everything that loss, features and oracle depend on: attributes, inputs, outputs.
 
-        A state is only taken over where it is the same. Write your own if the model changes attributes that do not
-        matter, such as a cache that its copies share. ``data`` is as in :meth:`oracle_operations`.
+        A state is only used for a problem with an equal fingerprint. Override this hook if the model changes attributes
+        that do not matter, for example a cache that its copies share. ``data`` is as in :meth:`oracle_operations`.
         """
         return content_hash(*vars(self).items(), data.X, data.y)
 
@@ -150,23 +151,23 @@ class Model:
         return type(self).slack_rescaling
 
     def _loss_of(self, x: Any, y_true: Any, y: Any) -> float:
-        """The loss of an output of x; a built-in model whose loss depends on the input has its own."""
+        """Return the loss of an output of x; a built-in model whose loss depends on the input overrides this method."""
         return self.loss(y_true, y)
 
     def _known_sizes(self) -> dict[str, int]:
-        """The sizes that the model has by now: given to it, of its class, or of the data that it is bound to."""
+        """Return the sizes that are known: from the constructor, the class, or the data that the model is bound to."""
         kept = {**vars(type(self)), **vars(self)}
         return {name: int(kept[name]) for name in SIZES if isinstance(kept.get(name), Integral)}
 
     def _with_sizes(self, sizes: Mapping[str, Any]) -> Any:
-        """A copy of the model, bound to data of the given sizes.
+        """Return a copy of the model, bound to data of the given sizes.
 
-        A user's model that is bound already stays as it is; an unbound one learns only how many weights there are.
+        For a user's class, the copy only gets ``dim``, unless the model is bound already.
         """
         bound: Any = copy.copy(self)
         built_in = isinstance(self, tuple(MODELS.values()))
         if built_in and (self.dim is None or type(self) in MODELS.values()):
-            if getattr(bound, "n_labels", 0) is None:  # the labels of one example would not tell it
+            if getattr(bound, "n_labels", 0) is None:  # the example has too few labels to tell
                 bound.n_labels = sizes["n_labels"]
             return hook(bound, "bind")(*bound._example_of_sizes(sizes))
         if bound.dim is None:
@@ -175,32 +176,32 @@ class Model:
         return bound
 
     def _example_of_sizes(self, sizes: Mapping[str, Any]) -> tuple[Any, Any]:
-        """X and y, as small as can be, that bind a built-in model to the sizes of a saved one."""
+        """Return the smallest X and y that bind a built-in model to the sizes of a saved model."""
         raise NotImplementedError
 
     def _random_output(self, X: Any, y: Any, i: int, rng: np.random.Generator) -> Any:
-        """What a bound model decodes for example i with random weights."""
+        """Return the oracle's output for example i with random weights; the model must be bound."""
         w, box = rng.standard_normal(self.dim), join_bounds(checked_dim(self), hook(self, "bounds")())
         return self.oracle(w if box is None else np.clip(w, *box), X[i])
 
     def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Form, Any]:
-        """The model bound to the data, in the form that solvers see, and the packed data."""
+        """Bind the model to the data; return the adapter for solvers and the packed data."""
         return PythonForm.open(self, X, y, sample_weight)
 
     def _open_bound(self, X: Any, y: Any) -> tuple[Form, Any]:
-        """The same for a model that is bound already, to more data than these."""
+        """Return the adapter and the packed data of a bound model; it may be bound to more data than X and y."""
         return PythonForm.open_bound(self, X, y)
 
 
 def given_options(model: Any) -> dict[str, Any]:
-    """The arguments of a model's constructor that differ from their defaults, where it keeps them by their names."""
+    """Return the constructor arguments that the model stores under their own names and that are not the defaults."""
     kept = vars(model)
     named = inspect.signature(type(model)).parameters.values()
     return {one.name: kept[one.name] for one in named if one.name in kept and not _is_same(kept[one.name], one.default)}
 
 
 def _is_same(value: Any, default: Any) -> bool:
-    """Whether it is the default; of what cannot be compared, an array for example, by identity."""
+    """Return whether a value is the default: strings and numbers are compared, other objects by identity."""
     return value is default or (isinstance(value, str | Number) and type(value) is type(default) and value == default)
 
 
@@ -208,12 +209,12 @@ DEFAULTS |= {name: vars(Model)[name] for name in HOOKS}
 
 
 def missing_method(model: Model, name: str) -> ModelError:
-    """The error for a class that lacks one of the methods that a user writes."""
+    """Return the error for a class that does not define one of the required methods."""
     return ModelError(f"{type(model).__name__} needs a method {METHODS[name]}")
 
 
 def refuse_slack(cls: Any) -> None:
-    """Raise if a class whose kernels find outputs by sums over their parts asks for slack rescaling."""
+    """Raise if a class asks for slack rescaling although its routines maximise a sum over parts."""
     if cls.slack_rescaling:
         raise ModelError(
             f"{cls.__name__}: slack_rescaling is for models with an oracle in Python (bcfw.Model); compiled ones add "
@@ -223,14 +224,14 @@ def refuse_slack(cls: Any) -> None:
 
 
 def require_methods(model: Model) -> None:
-    """Raise unless a class has all methods that a user writes."""
+    """Raise unless the class of a model defines all required methods."""
     for name in METHODS:
         if getattr(type(model), name) is getattr(Model, name):
             raise missing_method(model, name)
 
 
 def require_model(model: Any, owner: str = "") -> None:
-    """Raise unless ``model`` is an instance of a Model; ``owner`` begins the message."""
+    """Raise unless ``model`` is an instance of :class:`Model`; ``owner`` begins the message."""
     if not isinstance(model, Model):
         example = "such as bcfw.models.Chain()"
         raise OptionError(f"{owner}model must be an instance of a bcfw.Model, {example}, got {model!r}")

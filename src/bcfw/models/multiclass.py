@@ -1,4 +1,4 @@
-"""Multiclass classification as a structural SVM (Crammer and Singer's, with any cost matrix)."""
+"""The model Multiclass: classification by Crammer and Singer's SVM, with any cost matrix and either rescaling."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from bcfw.models.probabilities import SumProduct
 from bcfw.options import Choice
 from bcfw.passes.contract import kernel_set
 
-#: How the loss of a label enters its constraint: as the margin it must keep, or as a factor of what it violates.
+#: How the cost of a label enters its constraint: as the required margin, or as a factor of the violation.
 RESCALE = Choice("margin", "slack")
 
-#: The kernels of training; those of margin rescaling also decode.
+#: The routines of training for each rescaling; the routines for margin rescaling also do prediction.
 RECORDS = {"Data": MulticlassData, "Work": MulticlassWork}
 BY_PART = {**PART_VECTOR_KERNELS, **SCORES_BY_PART}
 KERNELS = {
@@ -43,18 +43,21 @@ KERNELS = {
     "slack": kernel_set(slack_kernels, RECORDS, shared=BY_PART),
 }
 
-#: The same kernels for averages as lists.
+#: The routines of training for averages that are stored as lists.
 LIST_KERNELS = {
     "margin": KERNELS["margin"].rebound(**LABEL_LIST_KERNELS, **SOLVE_LIST_KERNELS),
     "slack": KERNELS["slack"].rebound(**LABEL_LIST_KERNELS),
 }
 
-#: From so many labels on, averages are lists of the labels that have mass. Everything else asks the kernels.
+#: With at least this many labels, averages are lists of the labels with mass. Other code calls ``keeps_lists``.
 MANY_LABELS = 1000
 
 
 class KernelsByOptions:
-    """Descriptor: the kernels of a model by its options and sizes; of the class itself those of few labels."""
+    """Descriptor for ``kernels``: the routines that fit the options and the number of labels of a model.
+
+    On the class, its value is the set of routines for margin rescaling and few labels.
+    """
 
     def __get__(self, model: Multiclass | None, owner: type[Multiclass]) -> KernelSet:
         if model is None:
@@ -67,22 +70,22 @@ class KernelsByOptions:
 
 @functools.cache
 def heuristic(kernels: KernelSet) -> KernelSet:
-    """The same kernels for a class whose oracle is no exact one."""
+    """Return the routines for a subclass that declares ``exact_oracle = False``."""
     return kernels.rebound(EXACT=False)
 
 
 def keeps_lists(model: Any) -> bool:
-    """Whether a model's kernels are made for averages as lists."""
+    """Return whether a model stores its averages as lists."""
     return "LabelLists" in model.kernels.bindings
 
 
 class LabelProbabilities(NamedTuple):
-    """The distributions ``P(k) = exp(s(k)) / Z`` over the labels of n examples with scores s.
+    """The distributions ``P(k) = exp(s(k)) / Z`` over the labels k of n examples, where s(k) is the score of label k.
 
     Attributes
     ----------
     log_partition : (n,) log Z
-    labels : (n, K) probabilities of the labels
+    labels : (n, K) probabilities of the labels of each example
     """
 
     log_partition: np.ndarray
@@ -90,18 +93,19 @@ class LabelProbabilities(NamedTuple):
 
 
 class Multiclass(SumProduct, KernelInputs, KernelModel):
-    """One of K labels per example: ``<w, phi(x, y)> = x'W[:, y]`` with W (F, K) in C order.
+    """Multiclass classification: one of K labels per example, ``<w, phi(x, y)> = x'W[:, y]`` with W (F, K) in C order.
 
     Parameters
     ----------
     n_labels : int or None
-        K; None takes it from the training labels. (Above 10,000 it must be given if less than one label in 100 occurs.)
+        The number of labels K; None takes K from the training labels. (K above 10,000 must be given if fewer than 1 %
+        of the labels 0 .. K - 1 occur.)
     cost : (K, K) array or None
-        ``cost[true, predicted] >= 0``, zero diagonal; None is the 0/1 loss.
+        ``cost[true, predicted] >= 0`` with a zero diagonal; None is the 0/1 loss.
     rescale : "margin" or "slack"
-        What training minimises the mean of: ``max_k cost[y, k] - x'(W_y - W_k)``, where an expensive label must be
-        far behind the truth; or ``max_k cost[y, k] (1 - x'(W_y - W_k))``, where every label must be behind by 1, and
-        one that is not counts by its cost. Without a cost matrix they are the same.
+        The surrogate loss of training. With "margin" it is ``max_k cost[y, k] - x'(W_y - W_k)``: the truth must beat
+        label k by a margin equal to its cost. With "slack" it is ``max_k cost[y, k] (1 - x'(W_y - W_k))``: the truth
+        must beat every label by 1, and a violation is multiplied by the cost. For the 0/1 loss both are equal.
 
     Examples
     --------
@@ -126,7 +130,7 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
 
     @property
     def solves_blocks(self) -> bool:
-        """Corners that are labels have a closed form."""
+        """Whether block solves have a closed form: with margin rescaling, where the parts are the labels."""
         return not self._rescales_slack
 
     @property
@@ -134,7 +138,7 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
         return self.rescale == "slack"
 
     def _read(self, X: Any, y: Any = None) -> tuple[Rows, np.ndarray]:
-        """Features and labels (zeros without y)."""
+        """Return the rows of features and the labels (zeros without y)."""
         rows = matrix_rows(feature_matrix(X, "Multiclass"), "Multiclass")
         if y is None:
             return rows, np.zeros(rows.n_rows, np.int64)
@@ -142,7 +146,7 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
         return rows, self._labels(y)
 
     def _bound_to(self, examples: tuple[Rows, np.ndarray], sample_weight: np.ndarray | None) -> Multiclass:
-        """A copy with n_labels, n_features and dim = F K set."""
+        """Return a copy with n_labels, n_features and dim = F K set."""
         rows, labels = examples
         bound = copy.copy(self)
         if bound.n_labels is None:
@@ -180,14 +184,17 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
         return data._replace(sqnorms=products.diagonal())
 
     def _decoding(self, loss_weight: float) -> KernelSet:
-        """Rescaled slacks know the truth: labels without one are found by their scores."""
+        """Return the routines that find labels; with loss weight 0 the routines for margin rescaling.
+
+        The routines for slack rescaling use the truth, which is unknown in prediction.
+        """
         return self._sum_product() if loss_weight == 0.0 else self.kernels  # type: ignore[no-any-return]
 
     def _sum_product(self) -> KernelSet:
         return KERNELS["margin"] if self._rescales_slack else self.kernels  # type: ignore[no-any-return]
 
     def oracle_operations(self, data: MulticlassData) -> float:
-        """Scores of all labels."""
+        """Return the operations for the scores of all labels."""
         return float(data.n_labels * len(data.values))
 
     def label_limits(self, data: MulticlassData) -> tuple[int, int]:
@@ -198,7 +205,7 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
         return MulticlassWork(y=np.zeros(1, np.int64), **part_scratch(data.n_labels, by_part=True), place=place)
 
     def initial_mu(self, data: MulticlassData) -> tuple[np.ndarray, ...]:
-        """Averaged labels at the truth: K per example, or lists."""
+        """Return the initial averaged labels, the truths: K numbers per example, or lists."""
         if keeps_lists(self):
             n = len(data.y)
             return label_lists.place_lists(np.ones(n, np.int64), data.y, np.ones(n))
@@ -207,7 +214,7 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
         return (average,)
 
     def enlarge_mu(self, mu: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A pool twice as long with the same lists; dense averages never need more room."""
+        """Return the lists in a pool of twice the length; dense averages never need more capacity."""
         return enlarged(LabelLists(*mu)) if keeps_lists(self) else mu  # type: ignore[no-any-return]
 
     def export_mu(self, data: MulticlassData, mu: tuple[Any, ...]) -> list[np.ndarray]:
@@ -219,33 +226,37 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
         return super().import_mu(data, arrays)
 
     def marginals(self, data: MulticlassData, mu: tuple[Any, ...]) -> np.ndarray:
-        """(n, K) averaged labels; with slack rescaling, times their costs, and the rest of one at the truth."""
+        """Return the (n, K) averaged labels.
+
+        With slack rescaling, a wrong label has its average times its cost, and the truth has one minus the sum of these
+        numbers.
+        """
         if keeps_lists(self):
             return label_lists.dense(LabelLists(*mu), data.n_labels)
         return mu[0].reshape(-1, data.n_labels)  # type: ignore[no-any-return]
 
     def probabilities(self, w: np.ndarray, X: Any, *, temperature: float = 1.0) -> LabelProbabilities:
-        """Probabilities of the labels under ``P(k) = exp(x'W[:, k] / temperature) / Z``."""
+        """Return the probabilities of the labels under ``P(k) = exp(x'W[:, k] / temperature) / Z``."""
         return self.packed_probabilities(w, self.pack(X), temperature)
 
     def packed_probabilities(self, w: np.ndarray, data: MulticlassData, temperature: float) -> LabelProbabilities:
-        """The same for packed examples."""
+        """Return the :class:`LabelProbabilities` of packed examples."""
         sums = self._expectations(w, data, temperature)
         return LabelProbabilities(sums.log_partition, sums.parts.reshape(-1, data.n_labels))
 
     def output(self, data: MulticlassData, labelings: np.ndarray) -> np.ndarray:
-        """Labels as one int array."""
+        """Return the labels as one int array."""
         return labelings.astype(np.int64)
 
     def features(self, x: Any, y: Any) -> np.ndarray:
-        """phi(x, y), (dim,): x in column y, zero elsewhere."""
+        """Return phi(x, y), (dim,): x in column y, and zeros in all other columns."""
         self._check_bound()
         out = np.zeros((int(self.n_features or 0), int(self.n_labels or 0)))
         out[:, self._labels([y])[0]] = feature_row(x, self.n_features, "Multiclass")
         return out.ravel()
 
     def loss(self, y_true: Any, y: Any) -> float:
-        """cost[y_true, y]."""
+        """Return cost[y_true, y]."""
         self._check_bound()
         truth, label = self._labels([y_true, y])
         return float(truth != label if self.cost is None else self.cost[truth, label])
@@ -258,5 +269,5 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
 
 
 def place_of(i: int) -> str:
-    """The name of an example in messages."""
+    """Return the name of example i in messages."""
     return f"Multiclass: example {i}"

@@ -1,4 +1,4 @@
-"""Multilabel classification: every label is on or off, alone or with neighbours in a tree over the labels."""
+"""The model Multilabel: L binary labels per example, independent or coupled by a tree over the labels."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from bcfw.passes.contract import kernel_set
 
 
 class MultilabelProbabilities(NamedTuple):
-    """The distributions ``P(y) = exp(s(y)) / Z`` over the labels of n examples with scores s.
+    """The distributions ``P(y) = exp(s(y)) / Z`` over the labelings y of n examples, where s(y) is the score of y.
 
     Attributes
     ----------
     log_partition : (n,) log Z
-    labels : (n, L) probabilities that a label is on
+    labels : (n, L) probability that each label is on
     edges : (n, E, 2, 2) probabilities of the joint states of the edges
     """
 
@@ -44,20 +44,21 @@ class MultilabelProbabilities(NamedTuple):
 
 
 class Multilabel(SumProduct, FeatureRows, KernelModel):
-    """L labels per example, each on (1) or off (0), which a tree may couple; Hamming loss.
+    """Multilabel classification: each of L labels is on (1) or off (0), a tree may couple the labels; Hamming loss.
 
     ``<w, phi(x, y)> = sum_l y_l x'U[:, l] + sum_e V[e, y_a, y_b]`` for edges ``e = (a, b)``, with
-    ``w = [U (F, L), V (E, 2, 2)]`` in C order. The max oracle is exact: a threshold per label without edges, else
-    dynamic programming from the leaves of the forest to its roots.
+    ``w = [U (F, L), V (E, 2, 2)]`` in C order. The max oracle is exact: without edges it is a threshold per label, with
+    edges it is dynamic programming from the leaves of the forest to its roots.
 
-    X is an (n, F) array or a sparse matrix, y an (n, L) array or a list of n rows of 0 and 1. (A sparse matrix y has no
-    length, which solvers ask for: :class:`bcfw.MultilabelSVM` takes it.)
+    X is an (n, F) array or a sparse matrix; y is an (n, L) array or a list of n rows of 0 and 1. (y cannot be a sparse
+    matrix, because a sparse matrix has no length; :class:`bcfw.MultilabelSVM` accepts a sparse y.)
 
     Parameters
     ----------
     tree : None, "auto" or (E, 2) array of label pairs
-        None leaves the labels independent. Pairs must form a forest. "auto" takes Chow and Liu's tree, the maximum
-        spanning tree of the labels' mutual information in the (weighted) training data. A bound model has the pairs.
+        The pairs of labels that interact; they must form a forest. None leaves the labels independent. "auto" computes
+        the Chow-Liu tree, the maximum spanning tree of the labels' mutual information in the (weighted) training data.
+        In a bound model, the attribute ``tree`` is the array of pairs.
     normalize : bool
         Divide the number of wrong labels by L.
 
@@ -93,11 +94,11 @@ class Multilabel(SumProduct, FeatureRows, KernelModel):
 
     @property
     def solves_blocks(self) -> bool:
-        """Labels that nothing couples have a closed form each."""
+        """Whether block solves have a closed form: without edges, where each label is solved for itself."""
         return self.tree is None or len(self.tree) == 0
 
     def _read(self, X: Any, y: Any = None) -> tuple[Rows, np.ndarray | None]:
-        """Features, and (n, L) labels or None without y."""
+        """Return the rows of features and the (n, L) labels (None without y)."""
         if sp.issparse(y):
             raise InputError("Multilabel: y is a sparse matrix; give y.toarray(), or use bcfw.MultilabelSVM")
         rows = matrix_rows(feature_matrix(X, "Multilabel"), "Multilabel")
@@ -108,7 +109,7 @@ class Multilabel(SumProduct, FeatureRows, KernelModel):
         return rows, labels
 
     def _bound_to(self, examples: tuple[Rows, np.ndarray], sample_weight: np.ndarray | None) -> Multilabel:
-        """A copy with n_labels, n_features, the tree's edges (E, 2) and dim = F L + 4 E set."""
+        """Return a copy with n_labels, n_features, the edges (E, 2) of the tree and dim = F L + 4 E set."""
         rows, labels = examples
         bound = copy.copy(self)
         bound.n_labels = labels.shape[1]
@@ -148,7 +149,7 @@ class Multilabel(SumProduct, FeatureRows, KernelModel):
         return data._replace(values=values, sqnorms=row_sqnorms(data.indptr, values))
 
     def oracle_operations(self, data: MultilabelData) -> float:
-        """Scores of all labels, and a maximum over two values of both ends of every edge."""
+        """Return the operations for the scores of all labels, and 4 per edge for dynamic programming."""
         return float(data.n_labels * len(data.values) + 4 * len(data.edges) * (len(data.y_off) - 1))
 
     def label_limits(self, data: MultilabelData) -> tuple[int, int]:
@@ -160,12 +161,12 @@ class Multilabel(SumProduct, FeatureRows, KernelModel):
         return MultilabelWork(best=np.zeros((L, 2)), y=np.zeros(L, np.int64), **scratch)
 
     def initial_mu(self, data: MultilabelData) -> tuple[np.ndarray]:
-        """Averaged labels and joint states of the edges, L + 4E per example, at the truth."""
+        """Return the initial averages, the truths: labels and joint states of edges, L + 4E numbers per example."""
         Y = data.y.reshape(-1, data.n_labels)
         return (np.hstack([Y.astype(np.float64), edge_states(Y, data.edges).reshape(len(Y), -1)]).ravel(),)
 
     def export_mu(self, data: MultilabelData, mu: tuple[Any, ...]) -> list[np.ndarray]:
-        """The averages, and the edges whose joint states they hold."""
+        """Return the averages, and the edges to which the averaged joint states belong."""
         return [mu[0], data.edges]
 
     def import_mu(self, data: MultilabelData, arrays: list[np.ndarray]) -> tuple[np.ndarray]:
@@ -177,30 +178,33 @@ class Multilabel(SumProduct, FeatureRows, KernelModel):
         return (np.array(average),)
 
     def marginals(self, data: MultilabelData, mu: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """(n, L) averaged labels and (n, E, 2, 2) averaged joint states of the edges."""
+        """Return the (n, L) averaged labels and the (n, E, 2, 2) averaged joint states of the edges."""
         L, E = data.n_labels, len(data.edges)
         average = mu[0].reshape(-1, L + 4 * E)
         return average[:, :L], average[:, L:].reshape(len(average), E, 2, 2)
 
     def probabilities(self, w: np.ndarray, X: Any, *, temperature: float = 1.0) -> MultilabelProbabilities:
-        """Probabilities of labels and edges under ``P(y) = exp(<w, phi(x, y)> / temperature) / Z``, by sum-product."""
+        """Return the probabilities of labels and edges under ``P(y) = exp(<w, phi(x, y)> / temperature) / Z``.
+
+        The sum-product algorithm computes them.
+        """
         data = self.pack(X)
         sums = self._expectations(w, data, temperature)
         return MultilabelProbabilities(sums.log_partition, *self.marginals(data, (sums.parts,)))
 
     def output(self, data: MultilabelData, labelings: np.ndarray) -> np.ndarray:
-        """Labels as one (n, L) int array."""
+        """Return the labels as one (n, L) int array."""
         return labelings.reshape(-1, data.n_labels).astype(np.int64)
 
     def features(self, x: Any, y: Any) -> np.ndarray:
-        """phi(x, y), (dim,): x in the columns of the labels that are on, then the joint state of every edge."""
+        """Return phi(x, y), (dim,): x in the columns of the labels that are on, then the joint states of the edges."""
         self._check_bound()
         row = feature_row(x, self.n_features, "Multilabel")
         Y = self._labels([y])
         return np.concatenate([np.outer(row, Y[0]).ravel(), edge_states(Y, self.tree).ravel()])
 
     def loss(self, y_true: Any, y: Any) -> float:
-        """Number of wrong labels, divided by L if normalised."""
+        """Return the number of wrong labels, divided by L if normalised."""
         self._check_bound()
         truth, labels = self._labels([y_true, y])
         wrong = truth != labels
@@ -211,7 +215,7 @@ class Multilabel(SumProduct, FeatureRows, KernelModel):
 
 
 def edge_states(Y: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """(n, E, 2, 2) array with a 1 at ``[i, e, y_a, y_b]`` for every edge ``e = (a, b)`` and labels Y (n, L)."""
+    """Return an (n, E, 2, 2) array with a 1 at ``[i, e, Y[i, a], Y[i, b]]`` for every edge ``e = (a, b)``; else 0."""
     states = np.zeros((len(Y), len(edges), 2, 2))
     i, e = np.indices((len(Y), len(edges)))
     states[i, e, Y[:, edges[:, 0]], Y[:, edges[:, 1]]] = 1.0

@@ -1,4 +1,4 @@
-"""Outputs of any kind: when two of them are the same, and how a message shows one."""
+"""Outputs of a model, which may be any objects: whether two outputs are equal, and their text in messages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import scipy.sparse as sp
 
 
 def same_output(a: Any, b: Any) -> bool:
-    """Whether two outputs of a model are the same.
+    """Return whether two outputs of a model are equal.
 
-    Arrays, lists and tuples are sequences: the same if they have the same entries, whichever of the three they are.
-    Mappings need the same keys, dataclasses the same class, sparse matrices the same shape. All of them may hold each
-    other. Everything else, sets and strings included, is compared by ``==``.
+    Arrays, lists and tuples are equal if their entries are equal; an array may equal a list or a tuple. Mappings must
+    also have equal keys, dataclasses must have one class, sparse matrices equal shapes. All of these may be nested.
+    Other objects, including sets and strings, are compared by ``==``.
     """
     if a is b:
         return True
@@ -35,7 +35,7 @@ def same_output(a: Any, b: Any) -> bool:
 
 
 def shown(y: Any) -> str:
-    """An output in a message: its repr, cut where it is long."""
+    """Return the text of an output in messages: its repr, shortened to 200 characters."""
     text = repr(y)
     return text if len(text) <= 200 else f"{text[:200]}..."
 
@@ -49,6 +49,6 @@ def _is_plain_array(y: Any) -> bool:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    """``a == b``, also where that is an answer for every entry, as for tables and tensors."""
+    """Return whether ``a == b``; for tables and tensors, whose ``==`` is entry by entry, whether all are equal."""
     answer = a == b
     return bool(answer) if np.ndim(answer) == 0 else np.shape(a) == np.shape(b) and bool(np.all(answer))

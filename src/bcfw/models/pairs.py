@@ -1,7 +1,8 @@
-"""Features that are known by a joint kernel alone: pairs (x_i, y) by their numbers, and kernel values among them.
+"""Vectors in the feature space of a joint kernel: numbered pairs (x_i, y), cached kernel values, inner products.
 
-A feature vector ``phi(x_i, y)`` is the unit vector of its pair, a sum of them a sparse vector of coefficients, and the
-inner product of two such vectors a and b is ``sum_{p, q} a_p b_q k(pair_p, pair_q)``.
+A feature vector ``phi(x_i, y)`` is represented by the unit vector of its pair, and a linear combination of feature
+vectors by a sparse vector of coefficients. The inner product of two coefficient vectors a and b is
+``sum_{p, q} a_p b_q k(pair_p, pair_q)``.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from bcfw.models.vectors import Sparse, SparseVectors
 
 Pair = tuple[Any, Any]
 
-#: Relative tolerance: a squared norm more negative than this is not rounding; the kernel is not positive semidefinite.
+#: Relative rounding tolerance of squared norms; if one is more negative, the kernel is not positive semidefinite.
 NEGATIVE = 1e-9
 
 
 class Score:
-    """The function ``y -> <w, phi(x, y)>`` of one input x, for ``w = sum_s beta_s phi(x_s, y_s)``.
+    """The score function ``y -> <w, phi(x, y)>`` of one input x, for ``w = sum_s beta_s phi(x_s, y_s)``.
 
-    ``score(outputs)`` are the scores of a list of outputs, an array: ``sum_s beta_s k((x, y), (x_s, y_s))``.
+    ``score(outputs)`` is the array of the scores ``sum_s beta_s k((x, y), (x_s, y_s))`` of a list of outputs y.
 
     Attributes
     ----------
     support : list of pairs (x_s, y_s)
     coefficients : (M,) array
-        beta; some of them may be zero.
+        The coefficients beta; some may be zero.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class Score:
 
 
 def kernel_values(model: Any, pairs: list[Pair], others: list[Pair]) -> np.ndarray:
-    """(M, N) values of the model's joint kernel, checked."""
+    """Return the (M, N) values of the model's joint kernel after checking their shape and that they are finite."""
     if not pairs or not others:
         return np.zeros((len(pairs), len(others)))
     name = f"{type(model).__name__}: joint_kernel"
@@ -68,12 +69,15 @@ def kernel_values(model: Any, pairs: list[Pair], others: list[Pair]) -> np.ndarr
 
 
 def expansion(model: Any, x: Any, support: list[Pair], coefficients: np.ndarray) -> Score:
-    """The score of the outputs of any input x, with kernel values that are computed where they are needed."""
+    """Return the score function of any input x; it computes kernel values when they are needed, without a cache."""
     return Score(lambda outputs: kernel_values(model, [(x, y) for y in outputs], support), support, coefficients)
 
 
 def key_of(y: Any) -> Any:
-    """What equal outputs have in common: themselves, or their bytes; without either they count as different."""
+    """Return a key that equal outputs share: the output if it is hashable, else its pickle.
+
+    Outputs that cannot be pickled either count as different.
+    """
     try:
         hash(y)
     except TypeError:
@@ -85,10 +89,10 @@ def key_of(y: Any) -> Any:
 
 
 class Pairs:
-    """The pairs (x_i, y) that training has met, those that have coefficients, and the kernel values it has asked for.
+    """The pairs (x_i, y) that training has found, the support (the pairs with coefficients), and a kernel cache.
 
-    Rows of values, of any output of an example with all pairs of the support, are kept as far as memory goes; those
-    that were not used for longest make room. The support only grows, so that a row that is too short is continued.
+    A row of the cache has the kernel values of one output of an example with all pairs of the support. When the cache
+    is full, the least recently used rows are dropped. The support only grows, so a row that is too short is extended.
 
     Parameters
     ----------
@@ -98,13 +102,13 @@ class Pairs:
     Attributes
     ----------
     example, output : lists
-        i and y of every pair, by its number.
+        i and y of every pair, indexed by the number of the pair.
     support : list of pairs
-        Those that have, or had, a coefficient, in the order in which they came.
+        The pairs that have, or had, a coefficient, in the order in which they were added.
     cache_mb : float
-        Megabytes of kernel rows that are kept.
+        Size of the cache of kernel rows in megabytes.
     computed : int
-        Kernel values that were computed so far.
+        Number of kernel values computed so far.
     """
 
     def __init__(self, model: Any, X: Any) -> None:
@@ -125,29 +129,29 @@ class Pairs:
         self._lock = threading.RLock()
 
     def number(self, i: int, y: Any) -> int:
-        """The number of a pair; a new one, if it was not met before."""
+        """Return the number of a pair; a new pair gets the next number."""
         key = int(i), key_of(y)
         with self._lock:
             found = self._numbers.get(key)
             if found is None:
                 found = self._numbers[key] = len(self.output)
                 self.example.append(key[0])
-                self.output.append(copy.deepcopy(y) if isinstance(key[1], bytes) else y)  # it may be written to again
+                self.output.append(copy.deepcopy(y) if isinstance(key[1], bytes) else y)  # y may change later
                 self._place.append(len(self._own[key[0]]))
                 self._own[key[0]].append(found)
             return found
 
     def pair(self, p: int) -> Pair:
-        """The pair of a number."""
+        """Return the pair with number p."""
         return self.X[self.example[p]], self.output[p]
 
     @property
     def order(self) -> np.ndarray:
-        """Numbers of the pairs of the support."""
+        """The numbers of the pairs in the support."""
         return self._order[: len(self.support)]
 
     def add_support(self, numbers: np.ndarray) -> None:
-        """These pairs may have coefficients from now on."""
+        """Add these pairs to the support, so that they may have coefficients."""
         for p in numbers.tolist():
             if p not in self._supported:
                 if len(self.support) == len(self._order):
@@ -159,7 +163,7 @@ class Pairs:
     # --- kernel values
 
     def rows(self, i: int, outputs: list[Any]) -> np.ndarray:
-        """(M, S) kernel values of outputs of example i with all pairs of the support."""
+        """Return the (M, S) kernel values of M outputs of example i with all S pairs of the support."""
         with self._lock:
             keys = [(int(i), key_of(y)) for y in outputs]
             size = len(self.support)
@@ -176,7 +180,7 @@ class Pairs:
             return out
 
     def _keep(self, keys: list[Any], rows: np.ndarray) -> None:
-        """Put rows into the cache, in the place of their former ones, and forget the oldest beyond its size."""
+        """Put rows into the cache, replacing shorter rows, and drop the least recently used rows beyond its size."""
         for key, row in zip(keys, rows, strict=True):
             former = self._rows.get(key)
             if former is None or len(former) < len(row):
@@ -187,7 +191,7 @@ class Pairs:
             self._kept -= len(self._rows.popitem(last=False)[1])
 
     def gram(self, numbers: np.ndarray) -> np.ndarray:
-        """(M, M) kernel values among pairs of one example."""
+        """Return the (M, M) kernel values among pairs of one example."""
         i = self.example[numbers[0]]
         with self._lock:
             own, known = self._own[i], self._grams.get(i, np.zeros((0, 0)))
@@ -203,7 +207,7 @@ class Pairs:
         return known[np.ix_(places, places)]
 
     def _values(self, pairs: list[Pair], others: list[Pair], i: int) -> np.ndarray:
-        """Kernel values; an error names the example."""
+        """Return kernel values; an error names the example i."""
         self.computed += len(pairs) * len(others)
         try:
             return kernel_values(self.model, pairs, others)
@@ -211,7 +215,7 @@ class Pairs:
             raise OracleError(f"example {i}: {error}", i) from error
 
     def score(self, i: int, w: np.ndarray) -> Score:
-        """The scores of outputs of example i, for coefficients w by the numbers of pairs."""
+        """Return the score function of example i; w has the coefficients, indexed by the numbers of the pairs."""
         size = len(self.support)
         return Score(lambda outputs: self.rows(i, outputs), self.support[:size], w[self.order])
 
@@ -219,7 +223,7 @@ class Pairs:
 class PairVectors(SparseVectors):
     """Sparse vectors of coefficients of pairs, with the inner product of a joint kernel.
 
-    A vector has pairs of one example alone; ``w``, an array over the numbers of all pairs, may have any.
+    All pairs of a sparse vector belong to one example. ``w`` is an array over the numbers of all pairs.
     """
 
     def __init__(self, pairs: Pairs) -> None:
@@ -227,7 +231,7 @@ class PairVectors(SparseVectors):
         self.pairs = pairs
 
     def unit(self, i: int, y: Any) -> Sparse:
-        """``phi(x_i, y)``."""
+        """Return ``phi(x_i, y)``, the unit vector of the pair."""
         return np.array([self.pairs.number(i, y)]), np.ones(1)
 
     def inner(self, a: Sparse, w: np.ndarray) -> float:

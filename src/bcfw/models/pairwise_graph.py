@@ -1,4 +1,4 @@
-"""Labels on the nodes of graphs whose pairs of neighbours have weights of their own, by message passing."""
+"""The model PairwiseGraph: K labels on the nodes of a graph, weights for all label pairs, message passing (TRW-S)."""
 
 from __future__ import annotations
 
@@ -14,49 +14,49 @@ from bcfw.models.label_graph import PairWeights
 from bcfw.options import Count, Flag
 from bcfw.passes.contract import kernel_set
 
-#: Iterations of max-product for each one of TRW-S that the oracle may take: labelings where the bound is not tight.
+#: The oracle may run one iteration of max-product per this many iterations of TRW-S, if TRW-S leaves a gap.
 MAX_PRODUCT_SHARE = 4
 
 
 class PairwiseGraph(PairWeights, HeuristicGraph):
-    """Each node of a graph gets one of K labels; every pair of labels of two neighbours has weights of its own.
+    """Labels on the nodes of a graph: every pair of labels of two neighbours has its own weights.
 
-    An input is ``x = (node_features (V, F), edges (E, 2), edge_features (E, G))``, features dense or sparse and of any
-    sign; None for edge features is one that is always 1. An output is ``y (V,)``, labels 0 .. K - 1. With
-    ``w = [U (F, K), W (G, K, K)]`` in C order and x_p, f_e the rows of the features,
+    An input is ``x = (node_features (V, F), edges (E, 2), edge_features (E, G))``. Features are dense or sparse and may
+    be negative; None for the edge features means one feature that is always 1. An output is ``y (V,)``, labels
+    0 .. K - 1. With ``w = [U (F, K), W (G, K, K)]`` in C order and x_p, f_e the rows of the features,
 
         <w, phi(x, y)> = sum_p x_p'U[:, y_p] + sum_{e = (p, q)} sum_g f_eg W[g, y_p, y_q].
 
-    The order of an edge's nodes matters. With ``symmetric=True`` it does not: ``W[g, a, b] = W[g, b, a]`` is one
-    weight, and ``w = [U (F, K), W (G, K (K + 1) / 2)]`` has the pairs ``a <= b`` row by row: (0, 0), (0, 1), ...,
-    (1, 1), ...
+    The order of the two nodes of an edge matters. With ``symmetric=True`` it does not matter: ``W[g, a, b]`` and
+    ``W[g, b, a]`` are one weight, and ``w = [U (F, K), W (G, K (K + 1) / 2)]`` has the pairs ``a <= b`` row by row:
+    (0, 0), (0, 1), ..., (1, 1), ...
 
-    The oracle is max-sum dynamic programming on forests: exact (if all graphs are forests,
-    :class:`bcfw.models.Tree` compiles in less time). On other graphs the best labels are NP-hard to find. It
-    is sequential tree-reweighted message passing (TRW-S), which also gives an upper bound of all values. Where the
-    bound is tight, the labels are optimal; where not, max-product message passing and changes of single labels look for
-    better ones. Results are certified by the bounds.
+    On forests, the oracle is max-sum dynamic programming and exact. (If all graphs are forests,
+    :class:`bcfw.models.Tree` compiles in less time.) On other graphs the maximisation is NP-hard, and the oracle runs
+    sequential tree-reweighted message passing (TRW-S), which also gives an upper bound on all values. If the bound is
+    tight, the labels are optimal. If not, max-product message passing and changes of single labels search for better
+    labels. The bounds certify results.
 
-    A node may have the label -1 in training: unlabelled. Such nodes, and the edges that touch them, are absent from the
-    loss and from phi: outputs for an example have -1 at the same nodes as its truth. Prediction labels all nodes.
+    In training, the label -1 marks an unlabelled node. The loss and phi leave out unlabelled nodes and the edges that
+    touch them: an output for a training example has -1 wherever its truth has -1. Prediction labels all nodes.
 
     Parameters
     ----------
     n_labels : int or None
-        K; None takes it from the training labels.
+        The number of labels K; None takes K from the training labels.
     symmetric : bool
-        Whether the two nodes of an edge may change places.
+        Whether the two nodes of an edge are interchangeable.
     cost : (K, K) array or None
-        ``cost[true, predicted] >= 0`` of one node, zero diagonal; None is the Hamming loss.
+        ``cost[true, predicted] >= 0`` of one node, with a zero diagonal; None is the Hamming loss.
     class_balance : bool
-        Multiply the cost of a node by a weight of its true label, ``N / (K N_k)`` with the (weighted) numbers of
-        labelled nodes in the training data, so that all labels have the same total.
+        Multiply the cost of a node with true label k by ``N / (K N_k)``, where N and N_k are the (weighted) numbers of
+        labelled nodes and of nodes with label k in the training data. All labels then have equal total weight.
     normalize : bool
         Divide the summed cost by the number of labelled nodes of the graph.
     iterations : int
-        Iterations of TRW-S in a call of the oracle, at most: it ends where the bound is tight, or hardly falls.
+        Maximum number of TRW-S iterations in an oracle call. TRW-S stops earlier if the bound is tight or hardly falls.
     bound_iterations : int
-        The same for upper bounds, which certificates need.
+        Maximum number of TRW-S iterations for an upper bound, which certificates need.
 
     Examples
     --------
@@ -89,5 +89,5 @@ class PairwiseGraph(PairWeights, HeuristicGraph):
         return self.iterations, -(-self.iterations // MAX_PRODUCT_SHARE)
 
     def oracle_operations(self, data: LabelGraphData) -> float:
-        """Scores of all parts, and the messages of some iterations."""
+        """Return the additions for the scores of all parts and for the messages of all iterations."""
         return self._message_operations(data, 2 * np.where(data.forest, 1, self.iterations))

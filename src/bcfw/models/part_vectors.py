@@ -1,4 +1,7 @@
-"""Scratch of models whose parts are one dense vector per block (see :mod:`bcfw.models.kernels.part_vectors`)."""
+"""part_scratch: the scratch arrays of models with a dense vector of parts per block.
+
+:mod:`bcfw.models.kernels.part_vectors` has the routines that use the arrays.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,18 @@ import numpy as np
 
 
 def part_scratch(n_parts: int, by_part: bool) -> dict[str, np.ndarray]:
-    """Fields of a model's scratch, for blocks with at most ``n_parts`` parts.
+    """Return fields of a model's scratch record for blocks with at most ``n_parts`` parts.
 
     Parameters
     ----------
     n_parts : int
     by_part : bool
-        Whether scores are computed where they are needed: the model joins ``SCORES_BY_PART``.
+        Whether the model uses ``SCORES_BY_PART``, which computes only the scores that are needed.
 
     Returns
     -------
     dict
-        Arrays ``theta``, ``d``, ``moved``, ``n_moved``, and ``stamp`` and ``tick`` with ``by_part``.
+        The arrays ``theta``, ``d``, ``moved``, ``n_moved``; with ``by_part`` also ``stamp`` and ``tick``.
     """
     scratch = {
         "theta": np.zeros(n_parts),

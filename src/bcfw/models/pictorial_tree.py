@@ -1,4 +1,4 @@
-"""Pictorial structures: parts of an object on a grid, joined by springs in a tree, as in the estimation of poses."""
+"""The model PictorialTree (pictorial structures): object parts on a grid, joined by springs in a tree."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from bcfw.models.label_tree import check_forest, orient
 from bcfw.options import Count, Positive
 from bcfw.passes.contract import kernel_set
 
-#: Places of the squared terms among the four of a displacement.
+#: Indices of the squared terms among the four features of a displacement.
 SQUARES = (1, 3)
 
-#: Operations of the oracle per state: its score, a transform of both coordinates, and the search of the best.
+#: Operations of the oracle per state of a part: its score, a distance transform along both axes, and the maximum.
 OPERATIONS = 70
 
-#: Most states of a part, as kept labelings number them.
+#: Upper limit for the number of states of a part, because stored labelings are int32.
 MOST_STATES = 2**31
 
 
 class Scores(NamedTuple):
-    """The input of one example: (V, T, H, W) or, if all types share them, (V, 1, H, W) scores, and its scale."""
+    """The input of one example: its scores (V, T, H, W), or (V, 1, H, W) if all types share them, and its scale."""
 
     values: np.ndarray
     scale: float
@@ -45,13 +45,13 @@ class Scores(NamedTuple):
 
 
 class PictorialTree(KernelModel):
-    """Parts of an object, each at a place of a grid, joined in a tree by springs that say where they like to be.
+    """Pictorial structure: locations of an object's parts on a grid; springs along the edges of a tree join the parts.
 
-    An input is ``x = (scores, scale)``: ``scores (V, H, W)`` or ``(V, T, H, W)`` say how well the image at a place
-    fits a part (of a type; without the second axis all T types share the scores); ``-inf`` forbids the place. The
-    number ``scale > 0`` belongs to the loss. Grids may differ from input to input. An output is ``y (V, 2)``, the
-    locations ``l_p = (row, column)`` of the parts, or for T > 1 types ``y (V, 3)``, with the type ``t_p`` of a part in
-    the last column. A type stands for a way in which a part can lie relative to its neighbours.
+    An input is ``x = (scores, scale)``. ``scores (V, H, W)`` or ``(V, T, H, W)`` tell how well a part (of a type) fits
+    the image at each location; without the axis of length T all T types share the scores. A score of ``-inf`` forbids a
+    location. The number ``scale > 0`` is used in the loss. Inputs may have grids of different sizes. An output is
+    ``y (V, 2)``, the locations ``l_p = (row, column)`` of the parts. With T > 1 types it is ``y (V, 3)``, with the type
+    ``t_p`` of each part in the last column. The type of a part says where the part lies relative to its neighbours.
 
     With ``w = [U (V, T), C (E, T, T), D (E, T, 4)]`` in C order, and without C if T = 1,
 
@@ -59,30 +59,30 @@ class PictorialTree(KernelModel):
                          + sum_{e = (p, q)} C[e, t_p, t_q]
                          + sum_{e = (p, q)} <D[e, t_q], (d_1, -d_1^2, d_2, -d_2^2)>,    d = (l_q - l_p - r_e) / unit,
 
-    where ``r_e = anchors[e, t_q]`` is the displacement from p to q that type t_q of q stands for. (This is the score of
-    gaps-2016, App. I.4, with types at the parts instead of the arcs.) :meth:`bounds` keeps the weights of the squares
-    >= 0; all others are free. The loss is
+    where ``r_e = anchors[e, t_q]`` is the typical displacement from p to q if q has type t_q. (This is the score of
+    gaps-2016, App. I.4, with types of parts instead of types of arcs.) :meth:`bounds` keeps the weights of the squares
+    >= 0; all other weights are free. The loss does not depend on the types:
 
-        L(y_i, y) = 1/V sum_p min(1, |l_p - l_{i,p}|^2 / scale_i),
+        L(y_i, y) = 1/V sum_p min(1, |l_p - l_{i,p}|^2 / scale_i).
 
-    whatever the types; the paper's scale is the squared distance between left shoulder and right hip.
+    In the paper, scale_i is the squared distance between left shoulder and right hip.
 
-    The oracle is exact: max-sum over the tree, with messages by the generalised distance transform, in time linear in
-    the number of locations (and in E T; adding C takes another E T^2). Blocks are kept in feature space: d + 1 numbers.
+    The oracle is exact: max-sum over the tree computes messages by the generalised distance transform. For every
+    location it takes O(E T) time, and O(E T^2) more for C. A block average is a vector in feature space: d + 1 numbers.
 
     Parameters
     ----------
     edges : (E, 2) array
-        Pairs (p, q) of parts 0 .. E that form a tree, in any order. An empty list is a single part.
+        Pairs (p, q) of parts 0 .. E that form a tree, in any order. An empty list means a single part.
     n_types : int
-        T, the number of types of each part.
+        The number T of types of each part.
     anchors : (E, T, 2) array or None
-        Displacements (rows, columns) from p to q; None is zero. :func:`bcfw.models.displacement_types` finds them by
-        K-means.
+        Displacements (rows, columns) from p to q for each type of q; None means zeros.
+        :func:`bcfw.models.displacement_types` computes anchors by K-means.
     unit : float
-        What displacements are measured in, in cells of the grid. With large displacements in single cells, squares are
-        hundreds of times larger than scores, and training takes many more passes; a unit of about the deviations from
-        the anchors makes them alike.
+        Unit of displacements, in cells of the grid. With unit 1, the squares of large displacements are hundreds of
+        times larger than the scores, and training takes many more passes. If the unit is about the typical deviation
+        from the anchors, squares and scores have similar sizes.
 
     Examples
     --------
@@ -116,13 +116,13 @@ class PictorialTree(KernelModel):
 
     @property
     def n_parts(self) -> int:
-        """V, the number of parts."""
+        """The number V of parts."""
         return len(self.edges) + 1
 
     # --- reading -------------------------------------------------------------------------------------------------
 
     def _read(self, X: Any, y: Any = None) -> tuple[list[Scores], list[np.ndarray] | None]:
-        """The inputs, and the true states of their parts or None without y."""
+        """Return the inputs, and the true states of their parts (None without y)."""
         if y is not None:
             check_same_length(X, y, "PictorialTree")
         inputs = [self._scores(x, f"PictorialTree: example {i}") for i, x in enumerate(read_list(X, "X", self._owner))]
@@ -131,7 +131,7 @@ class PictorialTree(KernelModel):
         return inputs, [self._states(y[i], x, f"PictorialTree: example {i}") for i, x in enumerate(inputs)]
 
     def _scores(self, x: Any, where: str) -> Scores:
-        """Check ``x = (scores, scale)``."""
+        """Return the input ``x = (scores, scale)`` after checking it."""
         if not isinstance(x, tuple | list) or len(x) != 2:
             raise InputError(f"{where}: x must be a pair (scores, scale), got {type(x).__name__}")
         values, V, T = real(x[0], where, "scores"), self.n_parts, self.n_types
@@ -154,7 +154,7 @@ class PictorialTree(KernelModel):
         return Scores(values, float(x[1]))
 
     def _places(self, y: Any, where: str) -> np.ndarray:
-        """(V, 3) rows, columns and types, >= 0, of an output."""
+        """Return the (V, 3) rows, columns and types of an output after checking that all are valid and >= 0."""
         array, columns = label_numbers(y, where), 2 if self.n_types == 1 else 3
         if array.shape != (self.n_parts, columns):
             names = "row, column" if columns == 2 else "row, column, type"
@@ -167,7 +167,7 @@ class PictorialTree(KernelModel):
         return np.column_stack([array[:, :2], types]).astype(np.int64)
 
     def _states(self, y: Any, x: Scores, where: str) -> np.ndarray:
-        """(V,) states of an output that an input allows."""
+        """Return the (V,) states of an output. Raise if a location is off the grid or has the score -inf."""
         places, (H, W) = self._places(y, where), x.shape
         for p in np.flatnonzero((places[:, 0] >= H) | (places[:, 1] >= W))[:1]:
             raise InputError(
@@ -180,21 +180,21 @@ class PictorialTree(KernelModel):
         return (kind * H + row) * W + column
 
     def _bound_to(self, examples: Any, sample_weight: np.ndarray | None) -> PictorialTree:
-        """A copy that knows the scale of the examples, if they all have the same."""
+        """Return a copy; its ``scale`` is the common scale of the examples, or None if their scales differ."""
         bound = copy.copy(self)
         scales = {x.scale for x in examples[0]}
         bound.scale = scales.pop() if len(scales) == 1 else None
         return bound
 
     def _example_of_sizes(self, sizes: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Two examples if the scale is not known: models know one that all examples have."""
+        """Return one example, or two examples with different scales if the model has no common scale."""
         scales = (1.0, 2.0) if sizes["scale"] is None else (sizes["scale"],)
         truth = np.zeros((self.n_parts, 2 if self.n_types == 1 else 3), np.int64)
         return [(np.zeros((self.n_parts, 1, 1)), scale) for scale in scales], [truth for _ in scales]
 
     def _packed(self, examples: tuple[list[Scores], list[np.ndarray] | None]) -> PictorialData:
         inputs, states = examples
-        if states is None:  # any that are allowed
+        if states is None:  # any allowed states
             states = [np.argmax(x.values.reshape(self.n_parts, -1), axis=1) for x in inputs]
         shape = np.array([x.shape for x in inputs], np.int64).reshape(-1, 2)
         types = np.array([x.values.shape[1] for x in inputs], np.int64)
@@ -216,16 +216,16 @@ class PictorialTree(KernelModel):
             n_types=self.n_types,
         )
 
-    # --- what solvers ask ----------------------------------------------------------------------------------------
+    # --- what solvers call ---------------------------------------------------------------------------------------
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of squared displacements are >= 0; all others are free."""
+        """Return the bounds (lower, upper): weights of squared displacements are >= 0, all other weights are free."""
         lower, upper = np.full(int(self.dim or 0), -np.inf), np.full(int(self.dim or 0), np.inf)
         self.weight_parts(lower)[2][:, :, SQUARES] = 0.0
         return lower, upper
 
     def weight_parts(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """U (V, T), C (E, T, T) and D (E, T, 4) as views of w; for one type C is (E, 0, 0)."""
+        """Return views of w as U (V, T), C (E, T, T) and D (E, T, 4); with a single type, C is (E, 0, 0)."""
         E, T = len(self.edges), self.n_types
         pair = T if T > 1 else 0
         ends = (self.n_parts * T, self.n_parts * T + E * pair * pair)
@@ -233,7 +233,7 @@ class PictorialTree(KernelModel):
         return U.reshape(-1, T), C.reshape(E, pair, pair), D.reshape(E, T, 4)
 
     def oracle_operations(self, data: PictorialData) -> float:
-        """Scores, transforms and sums over pairs of types of all states."""
+        """Return the operations for the scores and transforms of all states and for sums over pairs of types."""
         T, locations = self.n_types, float(data.shape.prod(axis=1).sum())
         return locations * T * (OPERATIONS * self.n_parts + (T * len(self.edges) if T > 1 else 0))
 
@@ -241,13 +241,13 @@ class PictorialTree(KernelModel):
         return 0, int(self._states_of(data).max()) - 1
 
     def keeps_truths(self, data: PictorialData, labelings: np.ndarray) -> bool:
-        """Whether the first slots hold the truths, and all of them states that their own grids have."""
+        """Return whether the first slots hold the truths and all slots hold states that exist on the example's grid."""
         slots = len(labelings) // max(len(data.y), 1)
         inside = labelings < np.repeat(self._states_of(data), slots * self.n_parts)
         return bool(inside.all()) and super().keeps_truths(data, labelings)
 
     def _states_of(self, data: PictorialData) -> np.ndarray:
-        """(n,) numbers of states that a part has."""
+        """Return the (n,) numbers of states of a part in each example."""
         return self.n_types * data.shape.prod(axis=1)
 
     def make_work(self, data: PictorialData) -> PictorialWork:
@@ -268,7 +268,7 @@ class PictorialTree(KernelModel):
         )
 
     def initial_mu(self, data: PictorialData) -> tuple[np.ndarray]:
-        """(n, dim + 1) averaged features and losses, relative to the truth's: zeros."""
+        """Return the initial (n, dim + 1) averages of features relative to the truth and of losses: zeros."""
         return (np.zeros((len(data.y_off) - 1, int(self.dim or 0) + 1)),)
 
     def decoded(self, w: np.ndarray, data: PictorialData, loss_weight: float) -> np.ndarray:
@@ -282,7 +282,7 @@ class PictorialTree(KernelModel):
         return super().decoded(weights, data, loss_weight)
 
     def output(self, data: PictorialData, labelings: np.ndarray) -> list[np.ndarray]:
-        """Labelings as (V, 2) or (V, 3) int arrays."""
+        """Return the labelings as a list of (V, 2) or (V, 3) int arrays."""
         found = []
         for (H, W), states in zip(data.shape.tolist(), labelings.reshape(-1, self.n_parts), strict=True):
             kind, row, column = np.unravel_index(states.astype(np.int64), (self.n_types, H, W))
@@ -292,7 +292,7 @@ class PictorialTree(KernelModel):
     # --- single outputs ------------------------------------------------------------------------------------------
 
     def features(self, x: Any, y: Any) -> np.ndarray:
-        """phi(x, y), (dim,)."""
+        """Return the joint features phi(x, y), (dim,)."""
         given = self._scores(x, "PictorialTree: x")
         states = self._states(y, given, "PictorialTree: y")
         kind, row, column = np.unravel_index(states, (self.n_types, *given.shape))
@@ -310,10 +310,11 @@ class PictorialTree(KernelModel):
         return phi
 
     def loss(self, y_true: Any, y: Any, scale: float | None = None) -> float:
-        """``1/V sum_p min(1, |l_p - l_{i,p}|^2 / scale)``; types do not count.
+        """Return ``1/V sum_p min(1, |l_p - l_{i,p}|^2 / scale)``; types do not count.
 
-        The scale belongs to the input: without one it is that of the examples that the model is bound to, if they all
-        have the same. Where it is not known, only the loss of true locations is, 0.
+        The scale is part of the input. If it is not given, the method uses the common scale of the examples that the
+        model is bound to. If they have no common scale, the loss is only known if all locations are correct: then it
+        is 0.
         """
         truth, found = (self._places(one, f"PictorialTree: {name}") for one, name in ((y_true, "y_true"), (y, "y")))
         squared = ((truth[:, :2] - found[:, :2]) ** 2).sum(axis=1)
@@ -329,7 +330,7 @@ class PictorialTree(KernelModel):
 
 
 def read_anchors(anchors: Any, n_edges: int, n_types: int) -> np.ndarray:
-    """(E, T, 2) finite numbers; zeros for None."""
+    """Return the anchors as an (E, T, 2) array of finite numbers; zeros for None."""
     if anchors is None:
         return np.zeros((n_edges, n_types, 2))
     array = np.array(real(anchors, "PictorialTree", "anchors", OptionError))

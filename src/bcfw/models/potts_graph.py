@@ -1,4 +1,4 @@
-"""Labels on the nodes of graphs whose neighbours prefer equal labels, by alpha-expansion."""
+"""The model PottsGraph: K labels on the nodes of a graph, neighbours prefer equal labels, alpha-expansion."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from bcfw.passes.contract import kernel_set
 
 
 class PottsGraph(HeuristicGraph):
-    """Each node of a graph gets one of K labels; neighbours prefer equal labels, whichever these are.
+    """Labels on the nodes of a graph: neighbours prefer equal labels, and all unequal pairs of labels cost alike.
 
-    An input is ``x = (node_features (V, F), edges (E, 2), edge_features (E, G))``, features dense or sparse, edge
-    features >= 0 (None is one that is always 1); an output is ``y (V,)``, labels 0 .. K - 1. With
-    ``w = [U (F, K), w_edge (G)]`` in C order,
+    An input is ``x = (node_features (V, F), edges (E, 2), edge_features (E, G))``. Features are dense or sparse, edge
+    features are >= 0; None for the edge features means one feature that is always 1. An output is ``y (V,)``, labels
+    0 .. K - 1. With ``w = [U (F, K), w_edge (G)]`` in C order,
 
         <w, phi(x, y)> = sum_p x_p'U[:, y_p] - sum_{e = {p, q}} <w_edge, f_e> [y_p != y_q].
 
-    For ``w_edge >= 0``, which :meth:`bounds` asks for, the oracle is alpha-expansion: one label after the other may
-    spread to any nodes, as a minimum cut decides, until none gains any more. Labels that no best labeling can have at a
-    node, as the scores of the node and its edges prove, are left out. That is exact for two labels, and on forests
-    dynamic programming is used instead. Otherwise it is a heuristic, and results are only certified if
-    ``bound_iterations`` lets message passing prove an upper bound (see :class:`bcfw.models.PairwiseGraph`), or if all
-    nodes are left with a single label.
+    :meth:`bounds` asks for ``w_edge >= 0``. The oracle is alpha-expansion: in turn, every label may spread to other
+    nodes, and a minimum cut decides to which ones, until no label improves the score. A label is excluded at a node if
+    the scores of the node and its edges prove that no best labeling has this label there. Alpha-expansion is exact for
+    two labels. On forests, the oracle is dynamic programming and exact. In all other cases the oracle is a heuristic,
+    and results are certified only if message passing proves an upper bound (set ``bound_iterations``, see
+    :class:`bcfw.models.PairwiseGraph`) or if only one label is left at every node.
 
-    Nodes without label are as in :class:`bcfw.models.BinaryGraph`.
+    Unlabelled nodes are treated as in :class:`bcfw.models.BinaryGraph`.
 
     Parameters
     ----------
     n_labels : int or None
-        K; None takes it from the training labels.
+        The number of labels K; None takes K from the training labels.
     cost : (K, K) array or None
-        ``cost[true, predicted] >= 0`` of one node, zero diagonal; None is the Hamming loss.
+        ``cost[true, predicted] >= 0`` of one node, with a zero diagonal; None is the Hamming loss.
     class_balance : bool
-        Multiply the cost of a node by a weight of its true label, ``N / (K N_k)`` with the (weighted) numbers of
-        labelled nodes in the training data, so that all labels have the same total.
+        Multiply the cost of a node with true label k by ``N / (K N_k)``, where N and N_k are the (weighted) numbers of
+        labelled nodes and of nodes with label k in the training data. All labels then have equal total weight.
     normalize : bool
         Divide the summed cost by the number of labelled nodes of the graph.
     bound_iterations : int
-        Iterations of TRW-S for the upper bounds that certificates need, at most; 0 for none.
+        Maximum number of TRW-S iterations for an upper bound, which certificates need; 0 computes no such bounds.
 
     Examples
     --------
@@ -77,23 +77,26 @@ class PottsGraph(HeuristicGraph):
         return -np.eye(int(self.n_labels or 0), dtype=np.int64)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Edge weights are >= 0; all others are free."""
+        """Return the bounds (lower, upper) of the weights: edge weights are >= 0, all other weights are free."""
         self._check_bound()
         lower, upper = np.full(int(self.dim or 0), -np.inf), np.full(int(self.dim or 0), np.inf)
         lower[int(self.n_features or 0) * int(self.n_labels or 0) :] = 0.0
         return lower, upper
 
     def oracle_operations(self, data: LabelGraphData) -> float:
-        """Scores of all labels, and two rounds of minimum cuts of part of the graph: about 100 per node and edge."""
+        """Return the operations for the scores of all labels and for two rounds of minimum cuts.
+
+        A cut of a part of the graph takes about 100 operations per node and edge of the whole graph.
+        """
         cuts = 2 * data.n_labels * 100 * (len(data.y) + len(data.left))
         return float(data.n_labels * len(data.values) + cuts)
 
     def edge_weights(self, w: np.ndarray) -> np.ndarray:
-        """(G,) weights of unequal labels, >= 0."""
+        """Return the (G,) edge weights w_edge >= 0, the penalties for unequal labels."""
         return w[int(self.n_features or 0) * int(self.n_labels or 0) :]
 
     def _checked_weights(self, w: np.ndarray, data: LabelGraphData) -> np.ndarray:
-        """The array w, after a check that expansions are minimum cuts."""
+        """Return w as an array. Raise unless all edges have weights >= 0, so that an expansion is a minimum cut."""
         weights = super()._checked_weights(w, data)
         edge = np.repeat(np.arange(len(data.left)), np.diff(data.edge_indptr))
         example = np.searchsorted(data.edge_off, edge, side="right") - 1

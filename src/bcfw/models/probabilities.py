@@ -1,7 +1,7 @@
-"""Probabilities of outputs: what models with a sum-product share, beside the maximum of their oracle.
+"""Probabilities of outputs and log-likelihoods, for the models that have a sum-product algorithm.
 
-For weights w and a temperature t, ``P(y | x) = exp(<w, phi(x, y)> / t) / Z``. An SVM is not trained to make these good:
-they are what its scores become, and t says how sure they are.
+For weights w and a temperature t, ``P(y | x) = exp(<w, phi(x, y)> / t) / Z``. An SVM is not trained to make these
+probabilities accurate. They are only a function of its scores; a smaller t makes them more peaked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bcfw.records import Expectations
 
 
 class SumProduct:
-    """Mixin of the models that offer "marginals"; each writes ``probabilities`` in the form of its outputs."""
+    """Mixin for the models that offer "marginals"; each model has its own method ``probabilities``."""
 
     dim: Any
     kernels: KernelSet
@@ -28,14 +28,14 @@ class SumProduct:
     _owner: Any
 
     def log_likelihood(self, w: np.ndarray, X: Any, y: Any, *, temperature: float = 1.0) -> np.ndarray:
-        """(n,) ``log P(y_i | x_i) = <w, phi(x_i, y_i)> / temperature - log Z_i`` of whole outputs.
+        """Return the (n,) log-likelihoods ``log P(y_i | x_i) = <w, phi(x_i, y_i)> / temperature - log Z_i``.
 
-        Where a model knows places without label, they are no part of the output.
+        Each is the log-probability of a whole output; unlabelled places do not count as part of the output.
         """
         return LogLikelihood(self, w, self.pack(X, y)).values(1.0 / self._temperature(temperature))
 
     def _sum_product(self) -> KernelSet:
-        """The kernels of marginals."""
+        """Return the routines of marginals."""
         return self.kernels
 
     def _temperature(self, temperature: Any) -> float:
@@ -44,7 +44,7 @@ class SumProduct:
     def _expectations(
         self, w: np.ndarray, data: Any, temperature: float = 1.0, loss_weight: float = 0.0
     ) -> Expectations:
-        """Expected parts and ``log Z`` of all packed examples."""
+        """Return the expected parts and ``log Z`` of all packed examples."""
         sums = make_expectations(self.part_offsets(data), keep=True)
         sharpness = 1.0 / self._temperature(temperature)
         weights = weight_vector(w, self.dim, self._owner)
@@ -54,10 +54,10 @@ class SumProduct:
 
 
 class LogLikelihood:
-    """The log-likelihood of packed examples as a function of the sharpness, ``1 / temperature``.
+    """The log-likelihood of packed examples as a function of the sharpness b = ``1 / temperature``.
 
-    In the sharpness b it is concave: ``log P(y_i) = b s(y_i) - log Z_i(b)``, whose derivative is the score of the truth
-    less the mean score, ``s(y_i) - sum_y P(y) s(y)``.
+    The log-likelihood ``log P(y_i) = b s(y_i) - log Z_i(b)`` is concave in b. Its derivative is the score of the truth
+    minus the mean score, ``s(y_i) - sum_y P(y) s(y)``.
     """
 
     def __init__(self, model: Any, w: np.ndarray, data: Any) -> None:
@@ -70,22 +70,25 @@ class LogLikelihood:
         return self._sums
 
     def values(self, sharpness: float) -> np.ndarray:
-        """(n,) log-likelihoods."""
+        """Return the (n,) log-likelihoods."""
         sums = self._at(sharpness)
         return sharpness * sums.truth - sums.log_partition
 
     def scores(self) -> np.ndarray:
-        """(n,) scores ``s(y_i)`` of the outputs themselves."""
+        """Return the (n,) scores ``s(y_i)`` of the truths."""
         return self._at(1.0).truth.copy()
 
     def slopes(self, sharpness: float) -> np.ndarray:
-        """(n,) derivatives of the log-likelihoods: how much the truth's score is above the mean."""
+        """Return the (n,) derivatives of the log-likelihoods: the score of the truth minus the mean score."""
         sums = self._at(sharpness)
         return sums.truth - sums.mean
 
 
 def make_expectations(offsets: np.ndarray, keep: bool) -> Expectations:
-    """Room for the sums over all outputs of every block; only with ``keep`` for the parts of all of them."""
+    """Return arrays for the sums over all outputs of every block.
+
+    With ``keep`` the expected parts of all blocks are stored; without it, the blocks share the space of one block.
+    """
     n, most = len(offsets) - 1, int(np.max(np.diff(offsets)))
     return Expectations(
         offsets=offsets,

@@ -1,4 +1,4 @@
-"""The form that solvers see of a model written in Python: block averages are feature vectors."""
+"""PythonForm, the adapter for models written in plain Python: block averages are feature vectors."""
 
 from __future__ import annotations
 
@@ -27,11 +27,14 @@ from bcfw.models.vectors import DenseVectors, SparseVectors
 
 
 class PythonForm(UserForm):
-    """A model whose methods are called example by example; here ``B_i = I`` and ``z(y) = phi(x_i, y)``."""
+    """Adapter for a model whose Python methods are called for one example at a time.
+
+    The parts are the features: ``z(y) = phi(x_i, y)`` and ``B_i = I``.
+    """
 
     @classmethod
     def open(cls, model: Any, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Self, BlackBoxData]:
-        """Bind the model, and read the features of every truth once."""
+        """Bind the model and compute the features of every truth; return the adapter and the data."""
         check_same_length(X, y, type(model).__name__)
         overridden = is_overridden(model, "bind")
         bound = bound_copy(model, X, y, sample_weight) if overridden else copy.copy(model)
@@ -43,7 +46,7 @@ class PythonForm(UserForm):
 
     @classmethod
     def open_bound(cls, model: Any, X: Any, y: Any) -> tuple[Self, BlackBoxData]:
-        """The same for a model that is bound already."""
+        """Compute the features of every truth for a bound model; return the adapter and the data."""
         check_same_length(X, y, type(model).__name__)
         return cls(model), read_truths(model, X, y, first_features(model, X, y))
 
@@ -51,11 +54,11 @@ class PythonForm(UserForm):
         return make_work()
 
     def make_labelings(self, data: BlackBoxData, slots: int = 1) -> list[list[Any]]:
-        """Features and loss of every labeling."""
+        """Return a list of ``slots`` labelings per block, all the truth; a labeling is a pair (features, loss)."""
         return [[(truth, 0.0)] * slots for truth in data.truths]
 
     def initial_mu(self, data: BlackBoxData) -> tuple[Any, ...]:
-        """Averaged features and averaged losses."""
+        """Return the initial averaged features, those of the truths, and the averaged losses, zeros."""
         return list(data.truths), np.zeros(len(data.truths))
 
     def export_mu(self, data: BlackBoxData, mu: tuple[Any, ...]) -> list[np.ndarray]:
@@ -74,7 +77,7 @@ class PythonForm(UserForm):
 
 
 def first_features(model: Any, X: Any, y: Any) -> Any:
-    """Features of the first truth, as the model returns them."""
+    """Return the features of the first truth, as the model returns them."""
     try:
         return model.features(X[0], y[0])
     except Exception as error:
@@ -82,12 +85,15 @@ def first_features(model: Any, X: Any, y: Any) -> Any:
 
 
 def feature_count(features: Any) -> int:
-    """The number of weights, as the features of one output tell it."""
+    """Return the number of weights, which is the size of the features of one output."""
     return int(np.prod(np.shape(features)))
 
 
 def read_truths(model: Any, X: Any, y: Any, first: Any) -> BlackBoxData:
-    """The features of every truth; the ``first`` ones are given and tell whether blocks are stored dense or sparse."""
+    """Return the data with the features of every truth; ``first`` has the features of example 0.
+
+    Vectors are stored sparse if ``first`` is sparse, else dense.
+    """
     dim = checked_dim(model)
     vectors = SparseVectors(dim) if sp.issparse(first) else DenseVectors(dim)
     zero = np.zeros(dim)
@@ -102,7 +108,7 @@ def read_truths(model: Any, X: Any, y: Any, first: Any) -> BlackBoxData:
 
 
 def check_loss_of_truth(model: Any, y: Any, i: int) -> None:
-    """Raise unless the truth has no loss."""
+    """Raise unless the loss of the truth y is zero."""
     try:
         loss = loss_between(model, y, y)
     except Exception as error:
@@ -112,7 +118,7 @@ def check_loss_of_truth(model: Any, y: Any, i: int) -> None:
 
 
 def content_hash(*parts: Any) -> str:
-    """Hash of the parts' content; what cannot be pickled counts by its type."""
+    """Return a hash of the content of the parts; a part that cannot be pickled enters only by the name of its type."""
     import joblib
 
     def one(part: Any) -> str:

@@ -1,4 +1,4 @@
-"""Labels on the nodes of trees and forests, by exact dynamic programming."""
+"""The model Tree: K labels on the nodes of trees and forests, with exact dynamic programming and probabilities."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from bcfw.passes.contract import kernel_set
 
 
 class Probabilities(NamedTuple):
-    """The distribution ``P(y) = exp(s(y)) / Z`` over the labels of one tree with scores s.
+    """The distribution ``P(y) = exp(s(y)) / Z`` over the labelings y of one tree, where s(y) is the score of y.
 
     Attributes
     ----------
     log_partition : log Z
-    nodes : (V, K) probabilities ``P(y_p = a)``; zeros at nodes without label
-    edges : (E, K, K) probabilities ``P(y_p = a, y_q = b)`` for edge e = (p, q); with ``symmetric``, those of the
-        unordered pair: ``edges[e, a, b] = edges[e, b, a]`` is the probability of a at one node and b at the other
+    nodes : (V, K) probabilities ``P(y_p = a)``; zeros at unlabelled nodes
+    edges : (E, K, K) probabilities ``P(y_p = a, y_q = b)`` for edge e = (p, q). With ``symmetric``, they belong to
+        unordered pairs: ``edges[e, a, b] = edges[e, b, a]`` is the probability of a at one node and b at the other
     """
 
     log_partition: float
@@ -37,34 +37,34 @@ class Probabilities(NamedTuple):
 
 
 class Tree(SumProduct, PairWeights):
-    """Each node of a tree gets one of K labels; every pair of labels of two neighbours has weights of its own.
+    """Labels on the nodes of a tree or forest: every pair of labels of two neighbours has its own weights.
 
-    An input is ``x = (node_features (V, F), edges (E, 2), edge_features (E, G))``, features dense or sparse and of any
-    sign; None for edge features is one that is always 1. The edges form a tree or, with c > 1 pieces, a forest:
-    E = V - c (two edges between the same nodes count as one). An output is ``y (V,)``, labels 0 .. K - 1. With
-    ``w = [U (F, K), W (G, K, K)]`` in C order and x_p, f_e the rows of the features,
+    An input is ``x = (node_features (V, F), edges (E, 2), edge_features (E, G))``. Features are dense or sparse and may
+    be negative; None for the edge features means one feature that is always 1. The edges form a tree or a forest: with
+    c connected components, E = V - c (parallel edges between two nodes count once). An output is ``y (V,)``, labels
+    0 .. K - 1. With ``w = [U (F, K), W (G, K, K)]`` in C order and x_p, f_e the rows of the features,
 
         <w, phi(x, y)> = sum_p x_p'U[:, y_p] + sum_{e = (p, q)} sum_g f_eg W[g, y_p, y_q].
 
-    The order of an edge's nodes matters, unless ``symmetric=True`` ties ``W[g, a, b] = W[g, b, a]``, as in
-    :class:`bcfw.models.PairwiseGraph`, which takes graphs with cycles, too. Here the oracle is max-sum dynamic
-    programming in O(E K^2), always exact, and so are the scores of :meth:`max_marginals` and the probabilities of
-    :meth:`probabilities`.
+    The order of the two nodes of an edge matters, unless ``symmetric=True`` makes ``W[g, a, b] = W[g, b, a]``, as in
+    :class:`bcfw.models.PairwiseGraph`, which also accepts graphs with cycles. The oracle of Tree is max-sum dynamic
+    programming in O(E K^2) and always exact. The scores of :meth:`max_marginals` and the probabilities of
+    :meth:`probabilities` are exact, too.
 
-    A node may have the label -1 in training: unlabelled. Such nodes, and the edges that touch them, are absent from the
-    loss and from phi: outputs for an example have -1 at the same nodes as its truth. Prediction labels all nodes.
+    In training, the label -1 marks an unlabelled node. The loss and phi leave out unlabelled nodes and the edges that
+    touch them: an output for a training example has -1 wherever its truth has -1. Prediction labels all nodes.
 
     Parameters
     ----------
     n_labels : int or None
-        K; None takes it from the training labels.
+        The number of labels K; None takes K from the training labels.
     symmetric : bool
-        Whether the two nodes of an edge may change places.
+        Whether the two nodes of an edge are interchangeable.
     cost : (K, K) array or None
-        ``cost[true, predicted] >= 0`` of one node, zero diagonal; None is the Hamming loss.
+        ``cost[true, predicted] >= 0`` of one node, with a zero diagonal; None is the Hamming loss.
     class_balance : bool
-        Multiply the cost of a node by a weight of its true label, ``N / (K N_k)`` with the (weighted) numbers of
-        labelled nodes in the training data, so that all labels have the same total.
+        Multiply the cost of a node with true label k by ``N / (K N_k)``, where N and N_k are the (weighted) numbers of
+        labelled nodes and of nodes with label k in the training data. All labels then have equal total weight.
     normalize : bool
         Divide the summed cost by the number of labelled nodes of the tree.
 
@@ -107,13 +107,13 @@ class Tree(SumProduct, PairWeights):
         return graph
 
     def oracle_operations(self, data: LabelGraphData) -> float:
-        """Scores of all parts, tables of the links, and one message along each."""
+        """Return the additions for the scores of all parts, the tables of the links and one message per link."""
         return self._message_operations(data, 2)
 
     def max_marginals(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
-        """How sure predictions are: a (V, K) array per tree.
+        """Return the max-marginals, a (V, K) array per tree, which show how sure a prediction is.
 
-        The entry of node p and label a is the score of the best labels of the tree among those with ``y_p = a``.
+        The entry of node p and label a is the best score of a labeling of the tree with ``y_p = a``.
         """
         data = self.pack(X)
         out = np.zeros((len(data.y), data.n_labels))
@@ -122,11 +122,11 @@ class Tree(SumProduct, PairWeights):
         return [out[a:b] for a, b in itertools.pairwise(data.y_off)]
 
     def probabilities(self, w: np.ndarray, X: Any, y: Any = None, *, temperature: float = 1.0) -> list[Probabilities]:
-        """Probabilities of labels and of pairs of labels under ``P(y) = exp(s(y) / temperature) / Z``, by sum-product.
+        """Return the probabilities of labels and of pairs of labels under ``P(y) = exp(s(y) / temperature) / Z``.
 
-        The score s of a labeling is ``<w, features(x, y)>``; with the truths y the loss is added to it, as in
-        training. An SVM does not learn probabilities: how peaked they are depends on the scale of w, and on the
-        temperature, which :class:`bcfw.TreeSVM` can fit.
+        The sum-product algorithm computes them. The score s of a labeling is ``<w, features(x, y)>``; if the truths y
+        are given, the loss is added, as in training. An SVM does not learn probabilities: how peaked they are depends
+        on the scale of w and on the temperature, which :class:`bcfw.TreeSVM` can fit.
         """
         data = self.pack(X, y)
         sums = self._expectations(self._checked_weights(w, data), data, temperature, float(y is not None))

@@ -1,4 +1,4 @@
-"""Trying the kernels of a user's class before training relies on them: on every example, with every index checked."""
+"""Trial runs of a model's compiled routines before training: on every example, with index checks."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from bcfw.models.form import Form
 from bcfw.models.kernels.black_box import ROUNDING
 from bcfw.passes.trial import KEPT, OUTPUT_LOSS, TRIAL_SIZE, TRUTH_LOSS, VALUE, trial_pass
 
-#: Examples per call of compiled code, between which Ctrl-C is heard.
+#: Number of examples per call of compiled code; between two calls, Python reacts to Ctrl-C.
 CHUNK = 100
 
 
 def try_examples(form: Form, data: Any, kernels: KernelSet) -> None:
-    """Raise unless all that training asks of the kernels works on every example, at w = 0 and at random weights."""
+    """Raise unless the routines give valid results on every example, at w = 0 and at random weights."""
     for w in trial_weights(form):
         for loss_weight in (1.0, 0.0):
             require_sound(try_at(form, data, kernels, w, loss_weight)[1])
 
 
 def trial_weights(form: Form) -> list[np.ndarray]:
-    """Weights zero and random ones, both within the model's bounds."""
+    """Return two weight vectors, zeros and random numbers, clipped to the model's bounds."""
     box = join_bounds(form.dim, form.bounds())
     weights = [np.zeros(form.dim), np.random.default_rng(0).standard_normal(form.dim)]
     return weights if box is None else [np.clip(w, *box) for w in weights]
 
 
 def try_at(form: Form, data: Any, kernels: KernelSet, w: np.ndarray, loss_weight: float = 1.0) -> tuple[Any, Any]:
-    """Try the kernels on every example; the oracle's labelings, and what :func:`trial_pass` has written about them."""
+    """Run the routines on every example; return the oracle's labelings and the table that :func:`trial_pass` writes."""
     n = len(data.y_off) - 1
     labelings, out = form.make_labelings(data), np.zeros((TRIAL_SIZE, n))
     work = tuple(form.make_work(data))
@@ -43,15 +43,16 @@ def try_at(form: Form, data: Any, kernels: KernelSet, w: np.ndarray, loss_weight
 
 
 def chunks(n: int) -> list[np.ndarray]:
-    """The numbers of n examples in pieces."""
+    """Return the numbers 0 .. n - 1 of n examples, split into arrays of at most ``CHUNK`` numbers."""
     return np.array_split(np.arange(n), max(1, -(-n // CHUNK)))
 
 
 def run_kernels(form: Form, kernels: KernelSet, template: Any, data: Any, *args: Any) -> None:
-    """Run a template whose last argument tells at which example it is; what a kernel raises names the example.
+    """Run a template on the data; if a routine raises, raise an error that names the example.
 
-    Compiled code knows neither the index that was wrong nor the line: the template is run again, interpreted. What
-    interpreted kernels raise says both by itself.
+    The last argument of the template is an array in which it stores the current example. An error of compiled code
+    shows neither the wrong index nor the line. Therefore the template is then run again as plain Python, whose error
+    shows both.
     """
     at = np.zeros(1, np.int64)
     try:
@@ -67,7 +68,7 @@ def run_kernels(form: Form, kernels: KernelSet, template: Any, data: Any, *args:
 
 
 def _interpreted_error(kernels: KernelSet, template: Any, data: Any, args: Any, i: int) -> Exception | None:
-    """What the interpreted template raises at example i; None if it gets over it, or not so far."""
+    """Run the template as plain Python; return its error if it fails at example i, else None."""
     at = np.zeros(1, np.int64)
     try:
         with np.errstate(all="ignore"):
@@ -78,7 +79,7 @@ def _interpreted_error(kernels: KernelSet, template: Any, data: Any, args: Any, 
 
 
 def kernel_error(form: Form, error: Exception) -> str:
-    """What a kernel raised, and what to do about it."""
+    """Return the description of an error of a routine; for an index error, with advice."""
     if not isinstance(error, IndexError):
         return described(error)
     return (
@@ -88,13 +89,13 @@ def kernel_error(form: Form, error: Exception) -> str:
 
 
 def require_zero_losses(losses: np.ndarray) -> None:
-    """Raise for the first truth that has a loss."""
+    """Raise unless all losses of truths are zero; the error names the first example with another loss."""
     for i in np.flatnonzero(~(np.abs(losses) <= ROUNDING))[:1]:
         raise ModelError(f"example {i}: labeling_loss is {losses[i]:.6g} on the truth; it must be 0")
 
 
 def require_sound(out: np.ndarray) -> None:
-    """Raise for the first example whose losses or features cannot be used."""
+    """Raise if ``out``, a table of :func:`trial_pass`, has an invalid loss, value or label; name the first example."""
     found, value = out[OUTPUT_LOSS], out[VALUE]
     require_zero_losses(out[TRUTH_LOSS])
     for i in np.flatnonzero(~((found >= -ROUNDING) & (found < np.inf)))[:1]:

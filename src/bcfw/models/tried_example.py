@@ -1,4 +1,4 @@
-"""One example under test: what an oracle returns for it, at several weights, must be the best of all that is known."""
+"""Checks of a model on one example: at several weights, the oracle must return the best of all known outputs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from bcfw.models.hooks import hook
 from bcfw.models.kernels.black_box import loss_between, loss_on, real_loss
 from bcfw.models.outputs import same_output, shown
 
-#: Times weights, makes their scores so large that losses do not matter.
+#: Factor that makes weights, and so the scores, so large that losses do not matter.
 LARGE = 1e5
 
 
 def loss_of(model: Any, x: Any, y_true: Any, y: Any) -> float:
-    """The loss that training uses: for a :class:`CompiledModel` that of its kernel, run as plain Python."""
+    """Return the loss that training uses; for a :class:`CompiledModel`, run ``labeling_loss`` as plain Python."""
     if isinstance(model, CompiledModel):
         labeling_loss = source(type(model).labeling_loss)
         return real_loss(labeling_loss(checked_pack(model, [x], [y_true]), 0, checked_pack(model, [x], [y]).y))
@@ -33,7 +33,7 @@ def loss_of(model: Any, x: Any, y_true: Any, y: Any) -> float:
 
 
 def features_of(model: Any, x: Any, y: Any) -> np.ndarray:
-    """The features of an output as a checked array."""
+    """Return the features of an output as an array. Raise unless they are real, finite and of length ``dim``."""
     given = model.features(x, y)
     if np.iscomplexobj(given):
         raise ModelError("features(x, y) are complex; only real features are supported")
@@ -47,7 +47,7 @@ def features_of(model: Any, x: Any, y: Any) -> np.ndarray:
 
 
 class TriedExample:
-    """One example under test: candidate labelings, and what is wrong."""
+    """Checks of a model on one example: ``mistakes`` finds errors and fills ``remarks``."""
 
     def __init__(self, model: Any, x: Any, y_true: Any, rng: np.random.Generator, n_weights: int) -> None:
         self.model, self.x, self.y_true = model, x, y_true
@@ -64,7 +64,7 @@ class TriedExample:
         return loss_of(self.model, self.x, self.y_true, y)
 
     def allowed(self, w: np.ndarray) -> np.ndarray:
-        """The nearest weights within the model's bounds."""
+        """Return the nearest weights within the model's bounds."""
         box = join_bounds(self.model.dim, hook(self.model, "bounds")())
         return w if box is None else np.clip(w, *box)
 
@@ -72,7 +72,7 @@ class TriedExample:
         return features_of(self.model, self.x, y)
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        """Kinds of mistakes, and what is added to them for this example."""
+        """Yield the mistakes found, as pairs: the kind of mistake, and the text that this example adds to it."""
         augmented = [self.model.oracle(w, self.x, self.y_true) for w in self.weights]
         plain = [self.model.oracle(w, self.x) for w in self.weights]
         outputs = distinct([*augmented, *plain])
@@ -88,7 +88,7 @@ class TriedExample:
             yield from self.bound_too_low(outputs)
 
     def two_losses(self, outputs: list[Any]) -> Iterator[tuple[str, str]]:
-        """The first output for which a compiled model's kernel and its method ``loss``, if it has one, differ."""
+        """Yield the first output for which ``labeling_loss`` and the method ``loss`` of a compiled model differ."""
         if not isinstance(self.model, CompiledModel) or type(self.model).loss is CompiledModel.loss:
             return
         for y in outputs:
@@ -98,24 +98,24 @@ class TriedExample:
                 return
 
     def value(self, w: Any, y: Any, y_true: Any) -> float:
-        """What the oracle has to maximise; with slack rescaling relative to the truth."""
+        """Return the value that the oracle must maximise; with slack rescaling, it is relative to the truth."""
         score, loss = self.score(w, y), 0.0 if y_true is None else self.loss(y)
         if y_true is None or not self.model._rescales_slack:
             return loss + score
         return loss * (1.0 + score - self.score(w, y_true))
 
     def score(self, w: Any, y: Any) -> float:
-        """``<w, phi(x, y)>``."""
+        """Return the score ``<w, phi(x, y)>``."""
         return float(self.features(y) @ w)
 
     def size(self, w: Any, y: Any) -> float:
-        """How large the numbers are that a score is a sum of."""
+        """Return the sum of the absolute values of the terms of a score, for its rounding error."""
         return float(np.abs(self.features(y)) @ np.abs(w))
 
     def not_maximal(self, answers: list[Any], outputs: list[Any], y_true: Any) -> Iterator[tuple[str, str]]:
-        """The first weights for which an answer is beaten by another output.
+        """Yield a mistake for the first weights at which another output has a larger value than the oracle's answer.
 
-        Beaten by the truth, or by a labeling that may not be a possible output for this truth, is only a remark.
+        If the better output is the truth, or may not be a possible output for this truth, there is only a remark.
         """
         call = "oracle(w, x)" if y_true is None else "oracle(w, x, y_true)"
         own = distinct(answers)
@@ -151,7 +151,7 @@ class TriedExample:
                     break
 
     def comparable(self, y: Any, outputs: list[Any]) -> Iterator[Any]:
-        """The outputs, and neighbours of one of them, that have labels where it has."""
+        """Yield the outputs, and the possible neighbours of y, that are unlabelled at the same places as y."""
         missing = self.model._unlabelled
         possible = filter(self.is_possible, _neighbours(y, outputs))
         for other in itertools.chain(outputs, possible):
@@ -159,7 +159,7 @@ class TriedExample:
                 yield other
 
     def is_possible(self, y: Any) -> bool:
-        """Whether loss and features take a labeling that the oracle has not returned: it may well be no output."""
+        """Return whether loss and features accept a labeling; the oracle has not returned it, so they may raise."""
         try:
             self.loss(y)
             self.score(self.weights[0], y)
@@ -168,7 +168,7 @@ class TriedExample:
         return True
 
     def bound_too_low(self, outputs: list[Any]) -> Iterator[tuple[str, str]]:
-        """The first weights for which an output has a larger value than ``upper_bound`` allows."""
+        """Yield a mistake for the first weights at which an output has a larger value than ``upper_bound``."""
         for w in self.weights:
             bound = float(hook(self.model, "upper_bound")(w, self.x, self.y_true))
             for y in [self.y_true, *outputs]:
@@ -178,10 +178,11 @@ class TriedExample:
                     return
 
     def must_be_found(self, y: Any, answer: Any, w: Any, y_true: Any, own: list[Any], outputs: list[Any]) -> bool:
-        """Whether the oracle is wrong to return ``answer`` where ``y`` is better, because ``y`` is a possible output.
+        """Return whether the better output ``y`` is possible, so that the oracle is wrong to return ``answer``.
 
-        It is if the oracle returns it, at weights that have been tried (``own``) or at some that favour it. What is
-        returned only with or only without the truth may be no output in the other case, if outputs depend on the truth.
+        ``y`` is possible if the oracle has returned it in calls of this kind (``own``) or returns it for weights that
+        favour it. If the oracle returns ``y`` only in the other kind of calls (with or without the truth), ``y`` counts
+        as possible unless the set of outputs depends on the truth.
         """
         if is_among(y, own) or self.can_return(y, answer, w, y_true):
             return True
@@ -189,23 +190,23 @@ class TriedExample:
         return possible and not self.outputs_depend_on_truth
 
     def can_return(self, y: Any, answer: Any, w: Any, y_true: Any = None) -> bool:
-        """Whether weights that favour ``y`` make the oracle return it, which proves that it is a possible output."""
+        """Return whether the oracle returns ``y`` for weights that favour it; then ``y`` is a possible output."""
         towards = self.features(y) - self.features(answer)
         size = max(1e-12, float(np.linalg.norm(towards)))
         favouring = (self.allowed(w + t / size * towards) for t in (1.0, 10.0, 1e3, 1e5))
         return any(same_output(self.model.oracle(weights, self.x, y_true), y) for weights in favouring)
 
     def times(self, factor: float, w: Any) -> Any:
-        """Weights times a number, within the model's bounds."""
+        """Return the weights times a number, clipped to the model's bounds."""
         return self.allowed(factor * w)
 
     @functools.cached_property
     def outputs_depend_on_truth(self) -> bool:
-        """Whether it is the truth that says which outputs there are, as that of a ranking says which items to order.
+        """Whether the truth determines which outputs are possible; in a ranking, it determines the items to order.
 
-        With weights so large that losses do not matter, the oracle finds what is predicted if that is the truth, and
-        does not find it for ``y_true``. (An oracle that only repeats the truth is none.) Predictions that are no truths
-        tell nothing: what is raised for them counts as yes.
+        The test uses weights so large that losses do not matter. The outputs depend on the truth if the oracle does not
+        return the prediction y for the truth ``y_true``, but returns y for the truth y (and not only because it repeats
+        every truth). If y is not a valid truth, an exception counts as yes.
         """
         if self.model._rescales_slack:
             return False
@@ -236,7 +237,7 @@ def distinct(labelings: list[Any]) -> list[Any]:
 
 
 def _neighbours(y: Any, outputs: list[Any]) -> Iterator[Any]:
-    """Integer labelings of the same type that differ from ``y`` in one entry, with values seen in the outputs."""
+    """Yield integer labelings of y's type that differ from ``y`` in one entry; the values occur in the outputs."""
     array = _whole_numbers(y)
     if array is None or array.size > 50:
         return
@@ -249,7 +250,7 @@ def _neighbours(y: Any, outputs: list[Any]) -> Iterator[Any]:
 
 
 def _whole_numbers(y: Any) -> np.ndarray | None:
-    """A list, tuple or 1-D array of whole numbers as an array; None for other outputs."""
+    """Return a list, tuple or 1-D array of whole numbers as an array; None for other outputs."""
     if type(y) in (list, tuple) and not all(isinstance(entry, int | np.integer) for entry in y):
         return None
     if type(y) not in (list, tuple, np.ndarray):

@@ -1,4 +1,4 @@
-"""What the forms of users' models share: the hooks of the user's class."""
+"""UserForm, base of the adapters for models with hooks: it calls the hooks of the model's class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bcfw.options import NonNegative
 
 
 class UserForm(Form):
-    """The form of a bound model whose class a user has written."""
+    """Adapter for a bound model; its bounds, operation counts and fingerprint come from the hooks of its class."""
 
     def __init__(self, model: Any, kernels: KernelSet | None = None) -> None:
         self.model = model
@@ -36,7 +36,7 @@ class UserForm(Form):
 
     @property
     def name(self) -> str:
-        """States of one rescaling mean nothing in the other: they belong to models of different names."""
+        """The name includes the rescaling, so that a state saved with one rescaling is refused with the other."""
         return super().name + (" with slack rescaling" if self.model._rescales_slack else "")
 
     @property
@@ -46,7 +46,7 @@ class UserForm(Form):
 
     @property
     def has_upper_bound(self) -> bool:
-        """Whether the class has a bound on the values of all outputs."""
+        """Whether the class defines an upper bound on the values of all outputs."""
         return is_overridden(self.model, "upper_bound")
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray] | None:

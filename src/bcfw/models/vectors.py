@@ -1,6 +1,7 @@
-"""Feature vectors of models written in Python: dense arrays, or sorted (indices, values) pairs.
+"""Arithmetic on the feature vectors of models written in Python: dense arrays, or sorted (indices, values) pairs.
 
-Their arithmetic is compiled: scipy's costs over 100 microseconds for one sparse difference, these calls one or two.
+The arithmetic is compiled: scipy takes over 100 microseconds for one sparse difference, these functions take one or
+two.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Sparse = tuple[np.ndarray, np.ndarray]
 
 
 def refuse_complex(values: Any) -> None:
-    """Conversion to float would drop the imaginary part."""
+    """Raise if the values are complex, because a conversion to float would drop the imaginary part."""
     if values.dtype.kind == "c" if isinstance(values, np.ndarray) else np.iscomplexobj(values):
         raise ValueError("they are complex; only real features are supported")
 
@@ -30,18 +31,18 @@ class DenseVectors:
         self.dim = dim
         self._combine = entry(vectors.dense_combine)
         self._direct = entry(vectors.dense_direct)
-        #: ``between(a, b, w)`` = <a - b, w>
+        #: ``between(a, b, w)`` returns <a - b, w>.
         self.between = entry(vectors.dense_between)
-        #: ``products(a, w)`` = (<a, w>, <a, a>); ``add_to(w, s, a)``: w += s a.
+        #: ``products(a, w)`` returns (<a, w>, <a, a>); ``add_to(w, s, a)`` does w += s a.
         self.products = entry(vectors.dense_products)
         self.add_to = entry(vectors.dense_add)
 
     def read(self, features: Any) -> np.ndarray:
-        """A user's feature vector, dense or sparse, as an array."""
+        """Return a user's feature vector, dense or sparse, as an array."""
         if sp.issparse(features):
             features = features.toarray()
         refuse_complex(features)
-        vector = np.array(features, dtype=np.float64, order="C")  # a copy: the user may write to the array again
+        vector = np.array(features, dtype=np.float64, order="C")  # copied: the user may change it later
         if vector.ndim != 1:
             vector = vector.ravel()
         if vector.shape[0] != self.dim:
@@ -68,18 +69,18 @@ class DenseVectors:
         return bool(np.array_equal(a, b))
 
     def list_places(self, a: np.ndarray, out: np.ndarray) -> int:
-        """Dense vectors are everywhere: nothing is listed."""
+        """Return -1: a dense vector has no list of nonzero places."""
         return -1
 
     def zero(self) -> np.ndarray:
         return np.zeros(self.dim)
 
     def stack(self, given: list[np.ndarray]) -> list[np.ndarray]:
-        """Plain arrays to save."""
+        """Return the vectors as plain arrays, which can be saved."""
         return [np.array(given)]
 
     def can_unstack(self, arrays: list[np.ndarray], count: int) -> bool:
-        """Whether the arrays are so many vectors."""
+        """Return whether the arrays hold ``count`` vectors, as :meth:`stack` returns them."""
         return [array.shape for array in arrays] == [(count, self.dim)]
 
     def unstack(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
@@ -129,16 +130,16 @@ class SparseVectors:
         return bool(np.array_equal(a[0], b[0]) and np.array_equal(a[1], b[1]))
 
     def add_to(self, w: np.ndarray, s: float, a: Sparse) -> None:
-        """Add s a to w."""
+        """Add ``s a`` to w in place."""
         self._add(w, s, a[0], a[1])
 
     def read(self, features: Any) -> Sparse:
-        """A user's feature vector (scipy-sparse row, column or 1-D, or dense) as a pair."""
+        """Return a user's feature vector (scipy-sparse row, column or 1-D, or dense) as a pair."""
         if not sp.issparse(features):
             refuse_complex(features)
             features = sp.csr_array(np.asarray(features, dtype=np.float64).reshape(1, -1))
         shape = features.shape
-        if shape == (1, self.dim) and features.format == "csr":  # the usual one
+        if shape == (1, self.dim) and features.format == "csr":  # the usual case
             index, value = features.indices, features.data
         else:
             index, value = self._entries(features)
@@ -150,7 +151,7 @@ class SparseVectors:
         return out_index, np.bincount(where, weights=out_value, minlength=len(out_index))
 
     def _entries(self, features: Any) -> Sparse:
-        """Indices and values of a row, a column or a 1-D array in any sparse format."""
+        """Return the indices and values of a row, a column or a 1-D array in any sparse format."""
         shape = features.shape
         if max(shape) != self.dim or (len(shape) == 2 and 1 not in shape):
             raise ValueError(f"features of shape {shape}, expected {self.dim} numbers in a row or a column")
@@ -160,7 +161,7 @@ class SparseVectors:
         return entries.coords[int(np.argmax(shape))], entries.data
 
     def list_places(self, a: Sparse, out: np.ndarray) -> int:
-        """Write the places of the entries to ``out``, if they fit, and return how many there are, else -1."""
+        """Write the indices of the entries to ``out`` and return their number; if they do not fit, return -1."""
         if len(a[0]) > len(out):
             return -1
         out[: len(a[0])] = a[0]
@@ -170,7 +171,7 @@ class SparseVectors:
         return np.empty(0, np.int64), np.empty(0)
 
     def stack(self, given: list[Sparse]) -> list[np.ndarray]:
-        """Plain arrays to save."""
+        """Return the vectors as plain arrays, which can be saved."""
         sizes = [len(index) for index, _ in given]
         return [
             offsets(sizes),
@@ -179,12 +180,12 @@ class SparseVectors:
         ]
 
     def can_unstack(self, arrays: list[np.ndarray], count: int) -> bool:
-        """Whether the arrays are so many vectors, each with rising indices."""
+        """Return whether the arrays hold ``count`` vectors with ascending indices, as :meth:`stack` returns them."""
         ends, index, value = arrays
         if len(ends) != count + 1 or ends[0] != 0 or ends[-1] != len(index) or len(value) != len(index):
             return False
         rising = np.diff(index) > 0
-        rising[ends[1:-1][(ends[1:-1] > 0) & (ends[1:-1] < len(index))] - 1] = True  # where one vector ends
+        rising[ends[1:-1][(ends[1:-1] > 0) & (ends[1:-1] < len(index))] - 1] = True  # between two vectors
         return bool(np.all(np.diff(ends) >= 0) and rising.all() and np.all((index >= 0) & (index < self.dim)))
 
     def unstack(self, arrays: list[np.ndarray]) -> list[Sparse]:

@@ -1,7 +1,8 @@
-"""Everything that is compiled around a model's kernels: one template per pass, and the contract of the kernels.
+"""Passes over the blocks: the inner loops of the solvers as templates, and the contract of a model's routines.
 
-A *template* is a plain Python function that calls kernels by the names in :mod:`bcfw.passes.contract`.
-:class:`bcfw.kernels.KernelSet` copies it with one model's kernels bound to these names and compiles the copy, or leaves
-it interpreted for models written in Python. A pass that may end early takes ``first``, the visit to begin with, and
-returns the number of visits that are done.
+A *pass* visits a list of blocks, and a *template* is the plain Python function of a pass. It calls a model's routines
+by the names in :mod:`bcfw.passes.contract`. :class:`bcfw.kernels.KernelSet` copies the template with the routines of
+one model bound to these names, and compiles the copy; for models written in Python the copy stays interpreted. A pass
+that may end early takes the argument ``first``, the number of the visit to begin with, and returns how many visits are
+done. The loops that run passes are in :mod:`bcfw.solvers`.
 """

@@ -1,4 +1,4 @@
-"""Templates of batch Frank-Wolfe: the oracle on all blocks, then a step of all blocks."""
+"""Passes of batch Frank-Wolfe: one calls the oracle on all blocks, the other moves all blocks by one step size."""
 
 from __future__ import annotations
 
@@ -36,11 +36,13 @@ def batch_oracle_pass(
     step: np.ndarray,
     labelings: Any,
 ) -> int:
-    """Template: the oracle on all blocks at one w (bcfw-2013, Alg. 2: the loop over i).
+    """Template: call the oracle on all blocks at one w (bcfw-2013, Alg. 2: the loop over i).
 
-    Writes hinge losses and upper bounds of them, gap and loss per block, whether the block ``moves`` (a heuristic
-    oracle may find nothing better), keeps the labelings, and adds ``w_s - w`` to ``step``. Returns how many blocks are
-    done.
+    For every block the pass writes the hinge loss and an upper bound of it to ``hinges`` (2, n), the block gap to the
+    state, the loss of the oracle's output to ``losses``, and to ``moves`` whether the block will move (with a heuristic
+    oracle a block stays if the output is no better than its average). For blocks that move it writes the output to
+    ``labelings`` and adds ``-c_i/lam B_i d_i`` to ``step``; the sum over all blocks is ``w_s - w``. Returns how many
+    blocks are done.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
@@ -73,7 +75,10 @@ def batch_step_pass(
     moves: np.ndarray,
     labelings: Any,
 ) -> int:
-    """Template: move every block that ``moves`` by ``gamma`` to its kept labeling (w is moved by the caller)."""
+    """Template: move every block with ``moves`` by ``gamma`` towards its labeling in ``labelings``; the caller moves w.
+
+    Returns how many blocks are done.
+    """
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)

@@ -1,11 +1,12 @@
-"""Box constraints ``l <= w <= u``: w is v clipped, and the dual along a direction is piecewise quadratic.
+"""Line search with bounds ``l <= w <= u``: w is v clipped, and the dual along a direction is piecewise quadratic.
 
     v = sum_i c_i/lam B_i (z(y_i) - mu_i),   w = clip(v, l, u),   D = sum_i ell_i - lam (v'w - |w|^2/2)
 
-Along ``v + gamma dv`` the slope of D is ``gap - lam dv'(w(gamma) - w(0))``: non-increasing and piecewise linear, with a
-kink wherever a coordinate enters or leaves its interval. Only coordinates that have a finite bound and that the
-direction moves are looked at here: they are listed in ``moved``. The others with dv != 0 have no bound and add
-``-gamma free`` with ``free = lam |dv|^2`` over them. A box is a (4, d) array with the rows below.
+Along ``v + gamma dv`` the slope of D is ``gap - lam dv'(w(gamma) - w(0))``. It is non-increasing and piecewise linear,
+with a kink wherever a coordinate enters or leaves its interval. The list ``moved`` holds the coordinates that have a
+finite bound and that the direction moves; the functions here loop over these coordinates only. Coordinates without a
+bound add ``-gamma free`` to the slope, where ``free`` is ``lam |dv|^2`` summed over the coordinates without a bound. A
+box is a (4, d) array with the rows ``LOWER``, ``UPPER``, ``V`` and ``DV``.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ LOWER, UPPER, V, DV = range(4)
 
 
 def clipped(box: np.ndarray, j: int, gamma: float) -> float:
-    """``w_j`` at ``v + gamma dv``."""
+    """Return ``w_j`` at ``v + gamma dv``."""
     return min(max(box[V, j] + gamma * box[DV, j], box[LOWER, j]), box[UPPER, j])
 
 
 def slope_at(gamma: float, gap: float, free: float, lam: float, box: np.ndarray, moved: np.ndarray) -> float:
-    """Slope of the dual at ``v + gamma dv``."""
+    """Return the slope of the dual at ``v + gamma dv``."""
     lost = 0.0
     for m in range(moved.shape[0]):
         j = moved[m]
@@ -34,9 +35,9 @@ def slope_at(gamma: float, gap: float, free: float, lam: float, box: np.ndarray,
 
 @not_inlined
 def box_step(gap: float, free: float, lam: float, gamma_max: float, box: np.ndarray, moved: np.ndarray) -> float:
-    """Maximiser over [0, gamma_max] of the dual along dv: the root of its slope.
+    """Return the maximiser over [0, gamma_max] of the dual along dv: the root of the slope.
 
-    As long as there are kinks inside the bracket, it is cut at their mean; then the slope is linear between its ends.
+    The bracket is cut at the mean of its kinks until no kink is inside; then the slope is linear in the bracket.
     """
     if gap <= 0.0:
         return 0.0
@@ -67,14 +68,17 @@ def box_step(gap: float, free: float, lam: float, gamma_max: float, box: np.ndar
 
 
 def square(box: np.ndarray, j: int, x: float) -> float:
-    """The integral of clip from 0 to x, up to a constant: ``x^2/2`` inside the bounds, linear outside."""
+    """Return the integral of the clipping of coordinate j from 0 to x, up to a constant.
+
+    The integral is ``x^2/2`` inside the bounds and linear outside.
+    """
     inside = min(max(x, box[LOWER, j]), box[UPPER, j])
     return inside * (x - 0.5 * inside)
 
 
 @not_inlined
 def box_gain(gamma: float, gap: float, free: float, lam: float, box: np.ndarray, moved: np.ndarray) -> float:
-    """What the dual gains on the way to ``v + gamma dv``."""
+    """Return the increase of the dual from ``v`` to ``v + gamma dv``."""
     lost = 0.0
     for m in range(moved.shape[0]):
         j = moved[m]

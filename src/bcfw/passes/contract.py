@@ -1,12 +1,12 @@
-"""The kernel contract: what a model gives the compiled passes.
+"""The routines that a model provides for the compiled passes: their names, arguments and duties.
 
-The functions here are names and documentation. A pass calls them; :class:`bcfw.kernels.KernelSet` puts a model's own
-functions in their place before anything runs. Notation: block i has parts z(y) in R^p, scores
-``theta_i(w) = l_i + B_i'w``, features ``phi(x_i, y) = B_i z(y)`` and loss ``L_i(y) = l_i'(z(y) - z(y_i))``, so that
-``H_i(y; w) = theta_i'(z(y) - z(y_i))``. Which parts a model uses is its own choice (``z(y) = phi(x_i, y)`` with
-``B_i = I`` always works: see :class:`bcfw.CompiledModel`).
+The functions in this module are placeholders that document the routines. A pass calls them by name;
+:class:`bcfw.kernels.KernelSet` replaces them by a model's own functions before anything runs. Notation: block i has
+parts z(y) in R^p, scores ``theta_i(w) = l_i + B_i'w``, features ``phi(x_i, y) = B_i z(y)`` and loss
+``L_i(y) = l_i'(z(y) - z(y_i))``, so that ``H_i(y; w) = theta_i'(z(y) - z(y_i))``. Each model chooses its parts
+(``z(y) = phi(x_i, y)`` with ``B_i = I`` always works: see :class:`bcfw.CompiledModel`).
 
-Arguments that all kernels share:
+Arguments that all routines share:
 
 data
     Named tuple (bound to ``Data``) of arrays and numbers: all examples, packed once by ``model.pack(X, y)``.
@@ -16,12 +16,12 @@ w
     (d,) weights.
 work
     Named tuple (bound to ``Work``) of scratch arrays made by ``model.make_work(data)``. It carries theta, the current
-    labeling and the current direction from one kernel to the next. Each thread has its own.
+    labeling and the current direction from one routine to the next. Each thread has its own.
 mu
     Tuple of arrays made by ``model.initial_mu(data)``: averaged parts of all blocks.
 
-Kernels allocate nothing, return no views of arrays, raise nothing and know nothing of lam or of block weights. (A set
-made with ``allocates=True`` may do the first two, at some cost.)
+Routines do not allocate memory, return views of arrays or raise exceptions, and they do not know lam or the weights of
+the blocks. (The routines of a set made with ``allocates=True`` may allocate memory and return views, at some cost.)
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ from bcfw.records import ALL_PARTS
 
 
 class Data(NamedTuple):
-    """The packed examples. Models with integer labelings also have y and y_off, the flat labels and offsets."""
+    """The packed examples, in fields of the model's choice.
+
+    Models with integer labelings have the flat labels in ``y`` and the offsets of the blocks in ``y_off``.
+    """
 
     y: np.ndarray
     y_off: np.ndarray
@@ -50,17 +53,18 @@ class Work(NamedTuple):
 
 
 def fetch(data: Any, i: int, mu: Any, work: Any) -> None:
-    """Read here and there what the direction at block i will need: memory brings it while the oracle runs.
+    """Prefetch the memory that the direction at block i will need, by reading some of it before the oracle runs.
 
-    It may do nothing, and may leave anything where ``scores`` and ``argmax`` write.
+    The routine may do nothing. It may overwrite the part of the scratch that ``scores`` and ``argmax`` write.
     """
 
 
 def scores(data: Any, i: int, w: np.ndarray, loss_weight: float, work: Any) -> None:
-    """Write ``theta_i = loss_weight l_i + B_i'w`` to the scratch (loss_weight is 0 for plain decoding, else 1).
+    """Write ``theta_i = loss_weight l_i + B_i'w`` to the scratch.
 
-    Where a form says that it ``weighs_loss``, any other weight > 0 may come: theta_i of weights that are kept as a
-    multiple of w, which has the same argmax.
+    ``loss_weight`` is 0 for plain decoding and 1 for loss-augmented decoding. If the model's adapter has
+    ``weighs_loss``, it may be any number > 0: a solver that stores ``s w`` instead of w passes ``loss_weight = s``. The
+    scores are then ``s theta_i(w)``, whose argmax is the argmax of ``theta_i(w)``.
     """
 
 
@@ -69,18 +73,22 @@ def argmax(data: Any, i: int, w: np.ndarray, work: Any) -> float:
     return 0.0
 
 
-#: Whether ``argmax`` finds a maximum. Bound to False, the oracle is taken as a heuristic: it may return less than was
-#: found before, and certificates become estimates unless ``upper_bound`` closes them.
+#: Whether ``argmax`` always finds a maximum. A model with a heuristic oracle binds this name to False. The oracle may
+#: then return an output of a smaller value than one found before, and certificates are estimates, unless
+#: ``upper_bound`` proves them.
 EXACT = True
 
 
 def upper_bound(data: Any, i: int, w: np.ndarray, work: Any) -> float:
-    """At least ``max_y theta_i'z(y)``; called after a heuristic ``argmax``. Infinity when nothing is known."""
+    """Return an upper bound of ``max_y theta_i'z(y)``, infinity if unknown; called after a heuristic ``argmax``."""
     return np.inf
 
 
 def truth_value(data: Any, i: int, w: np.ndarray, work: Any) -> float:
-    """``theta_i'z(y_i)``, the value of the truth; only its difference to the value of ``argmax`` is used."""
+    """Return ``theta_i'z(y_i)``, the value of the truth.
+
+    Passes use only the difference between the value of an output and this value.
+    """
     return 0.0
 
 
@@ -89,60 +97,61 @@ def load_truth(data: Any, i: int, work: Any) -> None:
 
 
 def load_labeling(data: Any, i: int, slot: int, labelings: Any, work: Any) -> None:
-    """Make the labeling kept for block i in ``slot`` of ``labelings`` the current one."""
+    """Make the labeling that ``labelings`` holds in ``slot`` of block i the current labeling."""
 
 
 def keep_labeling(data: Any, i: int, slot: int, work: Any, labelings: Any) -> None:
-    """Keep the current labeling in a slot of block i (``model.make_labelings(data, slots)`` makes the room)."""
+    """Write the current labeling to ``slot`` of block i (``model.make_labelings(data, slots)`` makes ``labelings``)."""
 
 
 def same_labeling(data: Any, i: int, slot: int, labelings: Any, work: Any) -> bool:
-    """Whether the current labeling is the one kept in a slot."""
+    """Return whether the current labeling equals the labeling in ``slot`` of block i."""
     return False
 
 
 def loss(data: Any, i: int, work: Any) -> float:
-    """``L_i`` of the current labeling."""
+    """Return ``L_i(y)`` of the current labeling y."""
     return 0.0
 
 
 def labeling_value(data: Any, i: int, w: np.ndarray, work: Any) -> float:
-    """``theta_i'z(y)`` of the current labeling y."""
+    """Return ``theta_i'z(y)`` of the current labeling y."""
     return 0.0
 
 
 def start_parts(data: Any, i: int, w: np.ndarray, work: Any) -> None:
-    """Begin with an unknown theta_i, of which only the needed parts will be computed."""
+    """Mark all of theta_i as unknown; later routines compute only the parts that they need."""
 
 
 def labeling_scores(data: Any, i: int, w: np.ndarray, work: Any) -> None:
-    """Compute theta_i, loss included, at the parts of the current labeling, where it is still unknown."""
+    """Compute theta_i, loss included, at the parts of the current labeling where theta_i is still unknown."""
 
 
 def direction_scores(data: Any, i: int, w: np.ndarray, work: Any) -> None:
-    """Compute theta_i, loss included, at the parts of the current direction, where it is still unknown."""
+    """Compute theta_i, loss included, at the parts of the current direction where theta_i is still unknown."""
 
 
 def start_direction(data: Any, i: int, work: Any) -> None:
-    """``d = 0``."""
+    """Begin a new direction: ``d = 0``."""
 
 
 def add_average(data: Any, i: int, s: float, mu: Any, work: Any) -> None:
-    """``d += s mu_i``; where used, it comes before the labelings."""
+    """Add the average to the direction: ``d += s mu_i``. Called, if at all, before :func:`add_labeling`."""
 
 
 def add_labeling(data: Any, i: int, s: float, work: Any) -> None:
-    """``d += s z(y)`` for the current labeling y."""
+    """Add the current labeling y to the direction: ``d += s z(y)``."""
 
 
 def end_direction(data: Any, i: int, work: Any) -> None:
-    """The direction d is complete."""
+    """Finish the direction d, to which nothing will be added."""
 
 
 def direction_from_average(data: Any, i: int, mu: Any, work: Any) -> None:
     """Make ``d = z(y) - mu_i``, from the block's average to the current labeling, the current direction.
 
-    A model may bind a faster one. It comes before every :func:`advance` but those of "block solves" and "marginals".
+    A model may bind a faster routine. Passes call it before every :func:`advance`, except in "block solves" and
+    "marginals", which make their directions with :func:`solve_parts` and :func:`add_expected`.
     """
     start_direction(data, i, work)
     add_average(data, i, -1.0, mu, work)
@@ -151,9 +160,9 @@ def direction_from_average(data: Any, i: int, mu: Any, work: Any) -> None:
 
 
 def slot_value(data: Any, i: int, slot: int, labelings: Any, by_parts: bool, w: np.ndarray, work: Any) -> float:
-    """``theta_i'z(y)`` of a kept labeling; with ``by_parts`` theta is computed where it is still unknown.
+    """Return ``theta_i'z(y)`` of the labeling in ``slot``; with ``by_parts`` compute theta_i where it is still unknown.
 
-    A model may bind a faster one of its own.
+    A model may bind a faster routine.
     """
     load_labeling(data, i, slot, labelings, work)
     if by_parts:
@@ -162,7 +171,10 @@ def slot_value(data: Any, i: int, slot: int, labelings: Any, by_parts: bool, w: 
 
 
 def difference(data: Any, i: int, slot: int, other: int, labelings: Any, work: Any) -> None:
-    """``d = z(y) - z(y')`` for the labelings kept in ``slot`` and ``other``. A model may bind a faster one."""
+    """Make ``d = z(y) - z(y')`` the current direction, where ``slot`` holds y and ``other`` holds y'.
+
+    A model may bind a faster routine.
+    """
     start_direction(data, i, work)
     load_labeling(data, i, other, labelings, work)
     add_labeling(data, i, -1.0, work)
@@ -172,104 +184,109 @@ def difference(data: Any, i: int, slot: int, other: int, labelings: Any, work: A
 
 
 def slope(data: Any, i: int, w: np.ndarray, work: Any) -> float:
-    """``theta_i'd``; for ``y = y*`` this is the block gap divided by the block weight."""
+    """Return ``theta_i'd``; for ``d = z(y*) - mu_i`` this is the block gap divided by the weight of the block."""
     return 0.0
 
 
 def sqnorm(data: Any, i: int, work: Any) -> float:
-    """``|B_i d|^2``."""
+    """Return ``|B_i d|^2``."""
     return 0.0
 
 
 def reserve(data: Any, i: int, mu: Any, work: Any) -> bool:
-    """Make room in ``mu`` for block i to move along d; False if ``model.enlarge_mu(mu)`` must be called first."""
+    """Make room in ``mu`` for block i to move along d; return False if ``model.enlarge_mu(mu)`` is needed first."""
     return True
 
 
 def advance(data: Any, i: int, gamma: float, work: Any, mu: Any) -> None:
-    """``mu_i += gamma d``; d is ``z(y) - mu_i`` for a labeling y."""
+    """Move the average along the direction: ``mu_i += gamma d``, where ``d = z(y) - mu_i`` for a labeling y."""
 
 
 def apply(data: Any, i: int, s: float, work: Any, w: np.ndarray) -> None:
-    """``w += s B_i d``."""
+    """Move the weights along the direction: ``w += s B_i d``."""
 
 
-#: Whether w has bounds. Most problems have none: their passes are compiled without the code for them.
+#: Whether w has bounds. Most problems have no bounds: their passes are compiled without the code for bounds.
 BOUNDED = False
 
 
 @functools.cache
 def with_bounds(kernels: KernelSet) -> KernelSet:
-    """The same kernels, for problems with bounds on w."""
+    """Return a model's routines with ``BOUNDED`` set, for problems with bounds on w."""
     return kernels.rebound(BOUNDED=True)
 
 
 def touched(data: Any, i: int, work: Any, out: np.ndarray) -> int:
-    """List the coordinates of w that :func:`apply` may change, in any order and perhaps some of them twice.
+    """Write the coordinates of w that :func:`apply` may change to ``out``, in any order; a coordinate may come twice.
 
-    Steps with bounds on w then look at these alone. Returns how many there are, or -1 if they are not listed or do not
-    fit into ``out``: then all bounded coordinates are looked at.
+    Steps with bounds on w then examine these coordinates only. Returns the number of coordinates written, or -1 if the
+    model does not list them or they do not fit into ``out``: steps then examine all bounded coordinates.
     """
     return -1
 
 
-# --- kernels of models that offer "block solves"
+# --- routines of models that offer "block solves"
 
 
 def load_parts(data: Any, i: int, count: int, parts: np.ndarray, work: Any) -> None:
-    """Take the first ``count`` of ``parts``, or all of the block for ``ALL_PARTS``, as the listed parts of block i."""
+    """List the first ``count`` entries of ``parts`` for block i; a count of ``ALL_PARTS`` lists the whole block."""
 
 
 def listed_scores(data: Any, i: int, w: np.ndarray, work: Any) -> bool:
-    """Write theta_i, loss included, at the listed parts; False if so many are listed that ``scores`` is better."""
+    """Write theta_i, loss included, at the listed parts.
+
+    Returns False if so many parts are listed that :func:`scores` is faster; the pass then calls :func:`scores`.
+    """
     return False
 
 
 def solve_parts(data: Any, i: int, scale: float, mu: Any, work: Any) -> float:
-    """Make ``d = mu - mu_i`` the current direction, mu the best average that differs from mu_i at listed parts only.
+    """Make ``d = mu - mu_i`` the current direction, where mu is the best average that moves listed parts only.
 
-    It maximises ``theta_i'd - scale/2 |B_i d|^2``. Returns the largest ``theta_i'd`` that a corner can have there.
+    The direction maximises ``theta_i'd - scale/2 |B_i d|^2`` over all averages mu that differ from mu_i only at listed
+    parts. Returns the largest ``theta_i'd`` over the corners of this set.
     """
     return 0.0
 
 
 def direction_loss(data: Any, i: int, work: Any) -> float:
-    """``l_i'd``."""
+    """Return ``l_i'd``, the change of the block's averaged loss along d."""
     return 0.0
 
 
 def list_parts(data: Any, i: int, slack: float, mu: Any, work: Any, out: np.ndarray) -> int:
-    """List the parts that may move, by the scores theta_i, which are known.
+    """Write the parts that may move to ``out``, judged by the scores theta_i, which are already computed.
 
-    These are the parts whose average is between its limits, and those that miss moving by less than ``slack`` times
-    the loss. Returns how many, 0 if the block cannot move, or ``ALL_PARTS`` where they do not fit into ``out``.
+    A part may move if its average is between its limits, or if it would move after a change of its score by less than
+    ``slack`` times the loss. Returns the number of these parts: 0 if the block cannot move, ``ALL_PARTS`` if the parts
+    do not fit into ``out``.
     """
     return ALL_PARTS
 
 
-# --- kernels of models that offer "marginals"; a block's parts are here one vector, u or out (p_i,)
+# --- routines of models that offer "marginals"; the vectors u, parts and out (p_i,) have an entry per part of the block
 
 
 def part_scores(data: Any, i: int, w: np.ndarray, work: Any, out: np.ndarray) -> None:
-    """Write theta_i, which ``scores`` has computed, of all parts to ``out``."""
+    """Write theta_i of all parts, as ``scores`` has computed it, to ``out``."""
 
 
 def expected_parts(data: Any, i: int, u: np.ndarray, work: Any, out: np.ndarray) -> float:
-    """Write ``sum_y P(y) z(y)`` with ``P(y) = exp(u'z(y)) / Z`` to ``out``; returns ``log Z`` (sum-product).
+    """Write ``sum_y P(y) z(y)`` with ``P(y) = exp(u'z(y)) / Z`` to ``out`` and return ``log Z`` (sum-product).
 
-    Scores may be large: nothing overflows. Theta_i of the scratch may be lost.
+    Large scores u must not cause overflow. The routine may overwrite theta_i in the scratch.
     """
     return 0.0
 
 
 def add_expected(data: Any, i: int, s: float, parts: np.ndarray, work: Any) -> None:
-    """``d += s parts``; comes after :func:`add_average`."""
+    """Add a vector of parts to the direction: ``d += s parts``. Called after :func:`add_average`."""
 
 
-#: The kernels of block solves, for a model's kernel set: it has to write them, or to join shared ones.
+#: The names of the routines of block solves. A model that offers block solves writes them or takes shared ones.
 BLOCK_SOLVE_NAMES = ("load_parts", "listed_scores", "solve_parts", "direction_loss", "list_parts")
 
-#: Every name that a model's kernel set must bind.
+#: Every name that a model's routines must bind.
 KERNEL_NAMES = (
     "Data",
     "Work",
@@ -310,22 +327,24 @@ def kernel_set(
     shared: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> KernelSet:
-    """A model's kernels, from the module in which they are written.
+    """Return a model's routines as a ``KernelSet``, read from the module in which they are written.
 
-    A missing one is an error, except those that have a sensible form here: ``fetch``, ``reserve`` (models of fixed size
-    need none), ``direction_from_average``, ``slot_value``, ``difference``, ``upper_bound`` and ``touched``.
+    Raises a ``ModelError`` if a routine is missing. Routines with a default in this module may be left out: ``fetch``,
+    ``reserve`` (models whose averages have a fixed size need none), ``direction_from_average``, ``slot_value``,
+    ``difference``, ``upper_bound`` and ``touched``, and the constant ``EXACT``.
 
     Parameters
     ----------
     home : module or mapping
-        Kernels are found here by the names above and by those of ``shared``.
+        Where routines are looked up, by the names in ``KERNEL_NAMES`` and the names in ``shared``.
     more : mapping
-        Further bindings; they come before those of ``home``.
+        Further bindings; they take precedence over ``home``.
     shared : mapping or None
-        Kernels that several models share, which ``home`` may replace by its own. They may call kernels that the
-        contract does not know: these have names here, too, and the value None where the model has to write them.
+        Routines that several models share; ``home`` may replace them. Shared routines may call helpers that are not
+        part of the contract. A helper has its name in this mapping, too, with the value None if the model must write
+        it.
     options
-        Those of :class:`bcfw.kernels.KernelSet`.
+        The options of :class:`bcfw.kernels.KernelSet`.
     """
     found = vars(home) if isinstance(home, ModuleType) else home
     optional = {

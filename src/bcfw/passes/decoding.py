@@ -1,4 +1,4 @@
-"""Plain and loss-augmented decoding of many inputs with fixed weights."""
+"""The decoding pass: the best output of many inputs at fixed weights, with or without the loss."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bcfw.passes.contract import Data, Work, argmax, keep_labeling, scores
 
 
 def decode_pass(data_fields: Any, work_fields: Any, w: np.ndarray, loss_weight: float, labelings: Any) -> None:
-    """Template: keep ``argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>`` of every block in ``labelings``."""
+    """Template: write ``argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>`` of every block to ``labelings``."""
     data = Data(*data_fields)
     work = Work(*work_fields)
     for i in range(data.y_off.shape[0] - 1):

@@ -1,4 +1,4 @@
-"""Distributions over the outputs of many inputs at fixed weights, by sum-product."""
+"""The sum-product pass: expectations over the outputs of many inputs at fixed weights."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ def expectations_pass(
     sharpness: float,
     expectations_fields: Any,
 ) -> None:
-    """Template: sums over all outputs of every block, each weighted by ``P(y) = exp(sharpness s(y)) / Z``.
+    """Template: sum over all outputs of every block, each output weighted by ``P(y) = exp(sharpness s(y)) / Z``.
 
-    The score is ``s(y) = loss_weight L_i(y) + <w, phi(x_i, y)>``, the loss up to a constant that is the same for all
-    outputs of a block. :class:`bcfw.records.Expectations` says what is written.
+    The score is ``s(y) = loss_weight L_i(y) + <w, phi(x_i, y)>``, up to a constant per block (the loss of the parts,
+    ``l_i'z(y)``, differs from ``L_i(y)`` by ``l_i'z(y_i)``). :class:`bcfw.records.Expectations` lists the sums that are
+    written.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)

@@ -1,4 +1,4 @@
-"""The max oracle at one block: its answer, the block's gap, the direction to the answer, what is proved about it."""
+"""The oracle call at one block: hinge loss, block gap, direction to the output, and tests of the output."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ from bcfw.passes.contract import (
     upper_bound,
 )
 
-#: Relative tolerance: a block gap more negative than this is not rounding; the oracle was not maximal.
+#: Relative tolerance of :func:`is_maximal`: a block gap more negative than this is not due to rounding.
 ROUNDING = 1e-9
 
 
 def direction_to_truth(data: Any, i: int, work: Any) -> None:
-    """``d = z(y_i) - z(y)`` for the current labeling y, so that ``B_i d = psi_i(y)``; y_i becomes the current one."""
+    """Make ``d = z(y_i) - z(y)`` the direction, where y is the current labeling, so that ``B_i d = psi_i(y)``.
+
+    Afterwards the truth y_i is the current labeling.
+    """
     start_direction(data, i, work)
     add_labeling(data, i, -1.0, work)
     load_truth(data, i, work)
@@ -35,9 +38,10 @@ def direction_to_truth(data: Any, i: int, work: Any) -> None:
 
 
 def call_oracle(data: Any, i: int, w: np.ndarray, work: Any) -> float:
-    """Call the max oracle on the scores; its output becomes the current labeling, ``max_y H_i(y; w)`` is returned.
+    """Call the max oracle on the computed scores, make its output the current labeling, return ``max_y H_i(y; w)``.
 
-    The truth counts as a possible output even where the oracle cannot return it: ``H_i(y_i; w) = 0``.
+    The truth counts as a possible output even if the oracle cannot return it, so that the result is at least
+    ``H_i(y_i; w) = 0``.
     """
     hinge = argmax(data, i, w, work) - truth_value(data, i, w, work)
     if hinge < 0.0:
@@ -47,15 +51,18 @@ def call_oracle(data: Any, i: int, w: np.ndarray, work: Any) -> float:
 
 
 def oracle_and_direction(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> tuple[float, bool]:
-    """Call the max oracle; leave its output y*, the direction ``d = z(y*) - mu_i`` and the block gap ``c_i theta_i'd``.
+    """Compute the scores and call the max oracle; write the direction to its output and the block gap.
+
+    The oracle's output y* becomes the current labeling, ``d = z(y*) - mu_i`` the current direction, and the block gap
+    ``c_i theta_i'd`` is written to ``state.gap``.
 
     Returns
     -------
     float
         The structured hinge loss ``max_y H_i(y; w)``.
     bool
-        Whether the oracle is maximal. If not, the block's average has a larger value than the oracle's output, beyond
-        rounding, or a value is NaN.
+        Whether the oracle is maximal: False if the block's average has a larger value than the oracle's output, beyond
+        rounding, or if a value is NaN.
     """
     fetch(data, i, state.mu, work)
     scores(data, i, w, 1.0, work)
@@ -63,7 +70,7 @@ def oracle_and_direction(data: Any, i: int, w: np.ndarray, state: Any, work: Any
 
 
 def answer_and_direction(data: Any, i: int, w: np.ndarray, state: Any, work: Any) -> tuple[float, bool]:
-    """The same, where the scores are known."""
+    """Call the max oracle on scores that are already computed; see :func:`oracle_and_direction` for the results."""
     hinge = call_oracle(data, i, w, work)
     direction_from_average(data, i, state.mu, work)
     slope_i = slope(data, i, w, work)
@@ -75,9 +82,10 @@ def answer_and_direction(data: Any, i: int, w: np.ndarray, state: Any, work: Any
 
 
 def hinge_upper_bound(data: Any, i: int, w: np.ndarray, hinge: float, work: Any) -> float:
-    """At least ``max_y H_i(y; w)``: the hinge itself, or what the model of a heuristic oracle proves.
+    """Return an upper bound of ``max_y H_i(y; w)``; called after :func:`call_oracle`.
 
-    Comes after :func:`call_oracle`.
+    With an exact oracle the bound is ``hinge`` itself; with a heuristic oracle it comes from the model's routine
+    ``upper_bound``.
     """
     if EXACT:
         return hinge
@@ -85,5 +93,8 @@ def hinge_upper_bound(data: Any, i: int, w: np.ndarray, hinge: float, work: Any)
 
 
 def is_maximal(hinge: float, average: float) -> bool:
-    """Whether the oracle's value is at least that of the block's average, up to rounding (NaN is not)."""
+    """Return whether the oracle's value ``hinge`` is at least the average's value ``average``, up to rounding.
+
+    If either value is NaN, the result is False.
+    """
     return hinge - average >= -ROUNDING * (1.0 + abs(hinge) + abs(average))

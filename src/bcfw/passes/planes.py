@@ -1,7 +1,8 @@
-"""Template of the pass that finds a plane: one output of every block at one w, by the oracle or out of a cache.
+"""The pass that finds a cutting plane: one output of every block, from the oracle or from a cache of outputs.
 
-A *plane* is a lower bound of all hinge losses together, linear in w: ``sum_i c_i H_i(y_i; w) = ell - lam <v, w>`` with
-``v = sum_i c_i/lam psi_i(y_i)`` and ``ell = sum_i c_i L_i(y_i)`` of one output y_i per block.
+A *plane* is a lower bound, linear in w, of the weighted sum of all hinge losses:
+``sum_i c_i H_i(y_i; w) = ell - lam <v, w>`` with ``v = sum_i c_i/lam psi_i(y_i)`` and ``ell = sum_i c_i L_i(y_i)``,
+where y_i is one output of block i.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ def plane_pass(
     cache_fields: Any,
     search_fields: Any,
 ) -> int:
-    """Template: the plane of largest value at w, or, in round 0, that of the cached outputs.
+    """Template: find the plane of the largest value at w; in round 0, the largest among planes of cached outputs.
 
-    Outputs of the oracle join the cache, in the place of the one that was not used for longest. The pass stops where
-    the oracle finds less than a cached output is worth. Returns how many blocks are done.
+    Each output of the oracle enters the block's cache; if the cache is full, it replaces the output that was used least
+    recently. The pass stops at a block where the oracle's output has a smaller value than a cached output. Returns how
+    many blocks are done.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
@@ -71,9 +73,9 @@ def plane_pass(
 
 
 def load_best(data: Any, i: int, w: np.ndarray, by_parts: bool, cache: Any, work: Any) -> float:
-    """Make the cached output of the largest value the current labeling; returns ``H_i`` of it.
+    """Make the cached output of the largest value the current labeling and return its ``H_i``.
 
-    Theta is computed already, or with ``by_parts`` only where these outputs need it.
+    With ``by_parts``, theta_i is computed here, only at the parts of the cached outputs; else it must be known already.
     """
     if by_parts:
         start_parts(data, i, w, work)
@@ -90,7 +92,7 @@ def load_best(data: Any, i: int, w: np.ndarray, by_parts: bool, cache: Any, work
 
 
 def keep_in_cache(data: Any, i: int, number: int, cache: Any, work: Any) -> None:
-    """Note that the current labeling was the oracle's output in round ``number``."""
+    """Record in the cache that the current labeling was the oracle's output in round ``number``."""
     oldest = 1
     for s in range(cache.size[i]):
         if same_labeling(data, i, s, cache.labels, work):

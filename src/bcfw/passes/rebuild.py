@@ -1,4 +1,8 @@
-"""Passes over the blocks' averages and stores without the oracle: w and losses rebuilt, mass folded or shrunk."""
+"""Passes over averages and stores that do not call the oracle.
+
+They recompute v and the averaged losses, fold the mass of a store into the averages, and shrink the mass of all outputs
+but the truth.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from bcfw.records import NEEDS_ROOM, STOP, State, Store
 def rebuild_pass(
     data_fields: Any, work_fields: Any, state_fields: Any, lam: float, blocks: np.ndarray, out: np.ndarray
 ) -> None:
-    """Template: ``out += sum_i c_i/lam B_i (z(y_i) - mu_i)``, which is v (w without bounds)."""
+    """Template: recompute v (which is w without bounds): ``out += sum_i c_i/lam B_i (z(y_i) - mu_i)``."""
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)
@@ -35,9 +39,10 @@ def store_rebuild_pass(
     out: np.ndarray,
     store_fields: Any,
 ) -> None:
-    """Template: ``out += sum_i c_i/lam B_i (z(y_i) - rest_i mu_i - sum_s alpha_is z(y_is))``, the same with a store.
+    """Template: recompute v of blocks with a store.
 
-    The mass of each labeling, and the rest, comes from the truth in slot 0: differences of labelings are short.
+    ``out += sum_i c_i/lam B_i (z(y_i) - rest_i mu_i - sum_s alpha_is z(y_is))``, computed as a sum of differences: each
+    labeling, and the rest, is subtracted from the truth in slot 0, because differences of two labelings are sparse.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
@@ -53,7 +58,7 @@ def store_rebuild_pass(
 
 
 def loss_pass(data_fields: Any, work_fields: Any, state_fields: Any, w: np.ndarray, out: np.ndarray) -> None:
-    """Template: ``out[i] = l_i'(mu_i - z(y_i))``, the averaged loss of every block; ``w`` must be zero."""
+    """Template: write the averaged loss of every block, ``out[i] = l_i'(mu_i - z(y_i))``; ``w`` must be zero."""
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)
@@ -73,7 +78,7 @@ def fold_pass(
     blocks: np.ndarray,
     store_fields: Any,
 ) -> int:
-    """Template: fold the mass of every labeling into the rest; returns how many blocks are done."""
+    """Template: move the mass of every stored labeling into the rest; returns how many blocks are done."""
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)
@@ -96,7 +101,7 @@ def shrink_pass(
     blocks: np.ndarray,
     rho: float,
 ) -> int:
-    """Template: multiply the mass of all outputs but the truth by ``rho``, at the same w (gaps-2016, Alg. 7).
+    """Template: multiply the mass of all outputs but the truth by ``rho``, with w unchanged (gaps-2016, Alg. 7).
 
     ``mu_i <- rho mu_i + (1 - rho) z(y_i)``, ``ell_i <- rho ell_i`` and, with
     ``delta_i = ell_i - lam <w, v_i> = c_i sum_y alpha_i(y) H_i(y; w)``, ``g_i <- g_i + (1 - rho) delta_i``. Returns how
@@ -129,7 +134,10 @@ def store_shrink_pass(
     store_fields: Any,
     value: np.ndarray,
 ) -> None:
-    """Template: the same with a store, whose slot 0, the truth, takes the mass; averages in the rest stay."""
+    """Template: do the step of :func:`shrink_pass` for blocks with a store.
+
+    The mass that the outputs lose goes to the truth in slot 0; the average ``mu_i`` does not change, only its mass.
+    """
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)

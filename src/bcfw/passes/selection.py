@@ -1,4 +1,7 @@
-"""Which block a visit goes to, as a pass reads it from its :class:`bcfw.records.Visits`."""
+"""The block of the next visit inside a pass, read from :class:`bcfw.records.Visits`.
+
+The orders and random draws in ``Visits`` are made in :mod:`bcfw.selection`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from bcfw.records import BY_GAP, IN_ORDER, LARGEST_GAP
 
 
 def next_block(visits: Any, j: int) -> int:
-    """The block of visit j."""
+    """Return the block of visit j."""
     if visits.kind == IN_ORDER:
         return visits.order[j]
     if visits.kind == BY_GAP:
@@ -18,15 +21,15 @@ def next_block(visits: Any, j: int) -> int:
 
 
 def note_gap(visits: Any, i: int, gap: float) -> None:
-    """Let later draws know the new gap of block i."""
+    """Write the new gap of block i to the tree, so that later draws use it."""
     if visits.kind != IN_ORDER:
         set_leaf(visits.tree, visits.kind == LARGEST_GAP, i, gap)
 
 
 def block_in_order(visits: Any, j: int) -> int:
-    """In place of :func:`next_block` in passes that only ever get an order."""
+    """Return the block of visit j in a fixed order; replaces :func:`next_block` in passes that get nothing else."""
     return visits.order[j]
 
 
 def no_gap_to_note(visits: Any, i: int, gap: float) -> None:
-    """In place of :func:`note_gap` in such passes."""
+    """Do nothing; replaces :func:`note_gap` in passes whose visits have a fixed order."""

@@ -1,4 +1,4 @@
-"""Template of the pass that solves blocks exactly, one after the other, with lists of the parts that may move."""
+"""The pass of exact block solves: each visit maximises the dual over one block, along the parts listed as movable."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ def solve_pass(
 ) -> int:
     """Template: maximise the dual over one block at a time, with all other blocks fixed.
 
-    With ``mu_i + d`` in the place of mu_i the dual gains ``c_i theta_i'd - c_i^2/(2 lam) |B_i d|^2``. In mode ``STEP``
-    a visit takes the best d that moves listed parts alone. In mode ``CERTIFY`` it asks the oracle, as ``block_pass``
-    does: it writes the block's hinge loss and gap, and lists the block's parts anew. The oracle must be exact, and w
-    without bounds.
+    If mu_i moves to ``mu_i + d``, the dual gains ``c_i theta_i'd - c_i^2/(2 lam) |B_i d|^2``. In mode ``STEP`` a visit
+    takes the best d that moves listed parts only. In mode ``CERTIFY`` a visit calls the oracle, as ``block_pass`` does,
+    writes the block's hinge loss and gap, and makes a new list of the block's parts. The oracle must be exact, and w
+    must have no bounds.
 
     Returns
     -------
     int
-        How many visits are done; ``tally[STOP]`` says why not all, ``tally[BLOCK]`` at which block it stopped.
+        How many visits are done. If the pass ends early, ``tally[STOP]`` says why and ``tally[BLOCK]`` at which block.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
@@ -100,7 +100,7 @@ def solve_pass(
         lists.idle[i] = not (along > 0.0 or curvature > 0.0)
         if lists.idle[i]:
             continue
-        # The best d gains at least half its curvature; of a small one the slope is lost in rounding.
+        # The best d gains at least half its curvature; the slope of a short d is lost in rounding.
         tally[GAIN] += max(along - 0.5 * curvature, 0.5 * curvature)
         advance(data, i, 1.0, work, state.mu)
         apply(data, i, -scale, work, state.w)

@@ -1,4 +1,4 @@
-"""What a step does: line search along a direction, and the move of w, ell and the running averages."""
+"""One step of a block: the line search along its direction, and the update of w, ell and the running averages."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from bcfw.records import AVERAGED_STEPS, DECAY_SIZE, GAIN, SHORT_SIZE, STEPS, TR
 def line_search(
     data: Any, i: int, gap: float, gamma_max: float, state: Any, work: Any, rule: Any, tally: np.ndarray
 ) -> float:
-    """Step size in [0, gamma_max] along the current direction d, whose slope times c_i is ``gap``; adds the dual gain.
+    """Return the step size in [0, gamma_max] along the current direction d, and add the dual gain to the tally.
 
-    In terms of d: ``w_s - w_i = -c_i/lam B_i d``, so the curvature ``lam |w_i - w_s|^2`` is ``c_i^2/lam |B_i d|^2``.
-    With bounds, the part of it that belongs to unbounded coordinates is kept apart.
+    ``gap`` is the slope of the dual along d, ``c_i theta_i'd``. Since ``w_s - w_i = -c_i/lam B_i d``, the curvature
+    ``lam |w_i - w_s|^2`` is ``c_i^2/lam |B_i d|^2``. With bounds on w, the curvature of the unbounded coordinates is
+    computed separately (``free``).
     """
     curvature = state.c[i] * state.c[i] / rule.lam * sqnorm(data, i, work)
     free = read_box_direction(data, i, curvature, state, work, rule)
@@ -30,10 +31,11 @@ def line_search(
 
 
 def read_box_direction(data: Any, i: int, curvature: float, state: Any, work: Any, rule: Any) -> float:
-    """Write ``dv = -c_i/lam B_i d`` at the bounded coordinates to the box; the curvature of the others is returned.
+    """Write ``dv = -c_i/lam B_i d`` at the bounded coordinates to the box; return the curvature of the others.
 
-    A coordinate may be touched more than once; it is kept even if the changes there cancel, to be clipped again. In the
-    probe, coordinates without a bound may be left as they are: nothing reads them.
+    The model may list a coordinate more than once. A bounded coordinate stays in ``rule.moved`` even if its changes
+    cancel, so that :func:`clip_moved` clips it again. If the model lists no coordinates, the probe is not cleared at
+    coordinates without a bound: nothing reads them.
     """
     if not BOUNDED:
         return curvature
@@ -61,28 +63,29 @@ def read_box_direction(data: Any, i: int, curvature: float, state: Any, work: An
 
 
 def best_step(gap: float, curvature: float, free: float, gamma_max: float, rule: Any) -> float:
-    """Maximiser over [0, gamma_max] of the dual along the current direction; short steps ignore the bounds on w."""
+    """Return the maximiser over [0, gamma_max] of the dual along the direction; short steps ignore the bounds on w."""
     if not BOUNDED or rule.size == SHORT_SIZE:
         return exact_step(gap, curvature, gamma_max)
     return box_step(gap, free, rule.lam, gamma_max, rule.box, rule.moved[: rule.n_moved[0]])
 
 
 def gain_of_step(gamma: float, gap: float, free: float, rule: Any) -> float:
-    """What the dual gains by a step of size gamma along the current direction."""
+    """Return the dual gain of a step of size gamma along the current direction."""
     if not BOUNDED:
         return gamma * gap - 0.5 * gamma * gamma * free
     return box_gain(gamma, gap, free, rule.lam, rule.box, rule.moved[: rule.n_moved[0]])
 
 
 def move(data: Any, i: int, gamma: float, change: float, state: Any, work: Any, rule: Any, tally: np.ndarray) -> None:
-    """Move w by gamma along the current direction and ell_i by ``change``; keep the averages up to date.
+    """Move w by gamma along the current direction, add ``change`` to ell_i, and update the running averages.
 
-    The weighted average of a track's iterates w_1, ..., w_s is ``w - 2/(s(s+1)) U`` with
-    ``U = sum_j j(j-1)/2 (w_j - w_{j-1})``. A step of another track belongs to the way to the next iterate.
+    A track averages the iterates w_1, ..., w_s after its own steps; the weighted average is ``w - 2/(s(s+1)) U`` with
+    ``U = sum_j j(j-1)/2 (w_j - w_{j-1})``. A step that belongs to another track is part of the difference to the
+    track's next iterate.
     """
     tally[STEPS] += 1.0
     scale = -gamma * state.c[i] / rule.lam
-    # Target -1 is w itself, the others are the tracks' sums.
+    # Target -1 is w itself, targets 0, 1, ... are the sums U of the tracks.
     for target in range(-1, rule.averages.shape[0]):
         out = state.w
         past = 1.0
@@ -102,7 +105,7 @@ def move(data: Any, i: int, gamma: float, change: float, state: Any, work: Any, 
 
 
 def clip_moved(gamma: float, state: Any, rule: Any) -> None:
-    """Move v by gamma along the direction in the box; w follows."""
+    """Move v by gamma along the direction in the box, and set w to the clipped v at the moved coordinates."""
     for m in range(rule.n_moved[0]):
         j = rule.moved[m]
         rule.box[V, j] += gamma * rule.box[DV, j]
@@ -110,7 +113,7 @@ def clip_moved(gamma: float, state: Any, rule: Any) -> None:
 
 
 def exact_step(gap: float, curvature: float, gamma_max: float) -> float:
-    """Maximiser over [0, gamma_max] of the dual along a direction: ``gamma gap - gamma^2/2 curvature``."""
+    """Return the maximiser over [0, gamma_max] of ``gamma gap - gamma^2/2 curvature``, the dual along a direction."""
     if gap <= 0.0:
         return 0.0
     if gap >= gamma_max * curvature:

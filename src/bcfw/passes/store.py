@@ -1,4 +1,7 @@
-"""The labeling store of one block: values of the kept corners, slots, folding into the rest, directions out of it."""
+"""The labeling store of one block: values of its corners, management of its slots, and directions made from it.
+
+A *corner* is a stored labeling or the *rest*, the part of the block's mass that is on the average ``mu_i``.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +33,10 @@ from bcfw.passes.contract import (
 def corner_values(
     data: Any, i: int, w: np.ndarray, by_parts: bool, state: Any, store: Any, work: Any, value: np.ndarray
 ) -> float:
-    """Write ``value[s] = H_i(y_is; w)`` of every slot, and return the value of the rest (0 if it has no mass).
+    """Write ``value[s] = H_i(y_is; w)`` of every slot, and return the value of the rest (0 if the rest has no mass).
 
-    Theta is computed already, or with ``by_parts`` only where the labelings and the rest need it. Slot 0, the truth,
-    has value 0.
+    With ``by_parts``, theta_i is computed here, only at the parts of the labelings and of the rest; else it must be
+    known already. Slot 0, the truth, has value 0.
     """
     if by_parts:
         start_parts(data, i, w, work)
@@ -53,7 +56,7 @@ def corner_values(
 
 
 def average_value(i: int, store: Any, value: np.ndarray, value_rest: float) -> float:
-    """``sum_y alpha_i(y) H_i(y; w)``."""
+    """Return the value of the block's average, ``sum_y alpha_i(y) H_i(y; w)``."""
     total = store.rest[i] * value_rest
     for s in range(store.size[i]):
         total += store.alpha[i, s] * value[s]
@@ -62,11 +65,11 @@ def average_value(i: int, store: Any, value: np.ndarray, value_rest: float) -> f
 
 @not_inlined
 def slot_of_current(data: Any, i: int, state: Any, store: Any, work: Any) -> int:
-    """The slot of the current labeling, or a new one in which it is kept with mass zero.
+    """Return the slot that holds the current labeling; if no slot does, write the labeling to a slot with mass zero.
 
-    A new slot is a free one; else that of the labeling without mass that was not used for longest. When all have mass,
-    the one with the least is folded into the rest first: ``mu_i`` moves to it by its share of the joint mass, so that w
-    stays as it is. Returns -1 if that needs more room in the averages.
+    The labeling goes to a free slot. If no slot is free, it replaces the least recently used labeling without mass. If
+    all labelings have mass, the labeling of the smallest mass is first folded into the rest: ``mu_i`` moves towards it
+    by its share of the joint mass, which leaves w unchanged. Returns -1 if the fold needs more room in the averages.
     """
     for s in range(store.size[i]):
         if same_labeling(data, i, s, store.labels, work):
@@ -89,7 +92,7 @@ def slot_of_current(data: Any, i: int, state: Any, store: Any, work: Any) -> int
 
 
 def lightest_slot(i: int, store: Any) -> int:
-    """The slot of the smallest mass, the longest unused of several; never the truth's."""
+    """Return the slot of the smallest mass, and among equal masses the least recently used; never the truth's slot."""
     slot = 1
     for s in range(2, store.size[i]):
         if store.alpha[i, s] < store.alpha[i, slot] or (
@@ -101,7 +104,7 @@ def lightest_slot(i: int, store: Any) -> int:
 
 @not_inlined
 def fold(data: Any, i: int, slot: int, state: Any, store: Any, work: Any) -> bool:
-    """Move a labeling's mass into the rest; False if the averages need more room."""
+    """Move the mass of a labeling into the rest; return False if the averages need more room first."""
     load_labeling(data, i, slot, store.labels, work)
     direction_from_average(data, i, state.mu, work)
     if not reserve(data, i, state.mu, work):
@@ -116,7 +119,7 @@ def fold(data: Any, i: int, slot: int, state: Any, store: Any, work: Any) -> boo
 
 
 def remove_slot(data: Any, i: int, slot: int, store: Any, work: Any) -> None:
-    """Drop a labeling; the last one takes its slot."""
+    """Remove the labeling in ``slot``; the labeling of the last slot moves there."""
     last = store.size[i] - 1
     if slot < last:
         load_labeling(data, i, last, store.labels, work)
@@ -129,7 +132,10 @@ def remove_slot(data: Any, i: int, slot: int, store: Any, work: Any) -> None:
 
 
 def add_block(data: Any, i: int, s: float, more_rest: float, state: Any, store: Any, work: Any) -> None:
-    """``d += s (average of the block) + more_rest mu_i``; comes before :func:`add_labeling` of others."""
+    """Add the block's average and more of mu_i to the direction: ``d += s (average of the block) + more_rest mu_i``.
+
+    Called before :func:`add_labeling` of other labelings.
+    """
     share = s * store.rest[i] + more_rest
     if share != 0.0:
         add_average(data, i, share, state.mu, work)
@@ -141,7 +147,7 @@ def add_block(data: Any, i: int, s: float, more_rest: float, state: Any, store: 
 
 @not_inlined
 def blend_direction(data: Any, i: int, slot: int, sign: float, state: Any, store: Any, work: Any) -> None:
-    """``d = sign (z(slot) - average of the block)``."""
+    """Make ``d = sign (z(slot) - average of the block)`` the current direction."""
     start_direction(data, i, work)
     add_block(data, i, -sign, 0.0, state, store, work)
     load_labeling(data, i, slot, store.labels, work)
@@ -151,7 +157,7 @@ def blend_direction(data: Any, i: int, slot: int, sign: float, state: Any, store
 
 @not_inlined
 def drop_stale(data: Any, i: int, oldest: int, store: Any, work: Any) -> None:
-    """Drop labelings without mass that the oracle last returned before round ``oldest``."""
+    """Remove labelings without mass that the oracle last returned before round ``oldest``."""
     for s in range(store.size[i] - 1, 0, -1):
         if store.alpha[i, s] == 0.0 and store.used[i, s] < oldest:
             remove_slot(data, i, s, store, work)

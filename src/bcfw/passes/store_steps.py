@@ -21,7 +21,7 @@ from bcfw.passes.steps import best_step, gain_of_step, line_search, move, read_b
 from bcfw.passes.store import add_block, average_value, blend_direction
 from bcfw.records import AWAY, BEST, DROPS, FW, MOST_GAIN
 
-#: The rest of a block, where a slot is expected.
+#: Stands for the rest of a block where functions expect a slot.
 REST = -1
 
 
@@ -39,7 +39,7 @@ def take_step(
     tally: np.ndarray,
     value: np.ndarray,
 ) -> bool:
-    """A step towards slot ``best`` of the kind that ``plan`` names; False if the averages need more room first."""
+    """Take a step of kind ``plan.step`` towards slot ``best``; return False if the averages need more room first."""
     average = average_value(i, store, value, value_rest)
     if plan.step == FW:
         return fw_step(data, i, best, value[best] - average, state, store, work, rule, tally)
@@ -76,7 +76,7 @@ def pairwise_from_worst(
     tally: np.ndarray,
     value: np.ndarray,
 ) -> bool:
-    """In place of :func:`take_step`: the pairwise step from the active corner of the smallest value to ``best``."""
+    """Take the pairwise step from the active corner of the smallest value to ``best``; replaces :func:`take_step`."""
     away = worst_slot(i, value_rest, store, value)
     worst = value_rest if away == REST else value[away]
     pairwise_step(data, i, best, away, value[best] - worst, state, store, work, rule, tally)
@@ -84,7 +84,7 @@ def pairwise_from_worst(
 
 
 def worst_slot(i: int, value_rest: float, store: Any, value: np.ndarray) -> int:
-    """The active corner of the smallest value."""
+    """Return the active corner of the smallest value."""
     worst = REST
     least = value_rest if store.rest[i] > 0.0 else np.inf
     for s in range(store.size[i]):
@@ -102,7 +102,7 @@ def mass_of(i: int, store: Any, slot: int) -> float:
 def most_gaining_slot(
     data: Any, i: int, best: int, value_rest: float, state: Any, store: Any, work: Any, rule: Any, value: np.ndarray
 ) -> int:
-    """The active corner whose pairwise step gains most (the choice of FASOLE)."""
+    """Return the active corner whose pairwise step has the largest dual gain (the choice of FASOLE)."""
     chosen = REST
     most = -np.inf
     if store.rest[i] > 0.0:
@@ -119,20 +119,20 @@ def most_gaining_slot(
 def gain_of_pairwise(
     data: Any, i: int, best: int, away: int, rise: float, state: Any, store: Any, work: Any, rule: Any
 ) -> float:
-    """Dual gain of the pairwise step from ``away`` to ``best``, whose values differ by ``rise``."""
+    """Return the dual gain of the pairwise step from ``away`` to ``best``, whose values differ by ``rise``."""
     pair_direction(data, i, best, away, state, store, work)
     return gain_along(data, i, rise, mass_of(i, store, away), state, work, rule)
 
 
 def gain_of_fw(data: Any, i: int, best: int, rise: float, state: Any, store: Any, work: Any, rule: Any) -> float:
-    """Dual gain of the Frank-Wolfe step to ``best``."""
+    """Return the dual gain of the Frank-Wolfe step towards ``best``."""
     blend_direction(data, i, best, 1.0, state, store, work)
     return gain_along(data, i, rise, 1.0, state, work, rule)
 
 
 @not_inlined
 def gain_along(data: Any, i: int, rise: float, gamma_max: float, state: Any, work: Any, rule: Any) -> float:
-    """Dual gain of the best step in [0, gamma_max] along the current direction, whose slope is ``rise``."""
+    """Return the dual gain of the best step in [0, gamma_max] along the current direction, whose slope is ``rise``."""
     gap = state.c[i] * rise
     curvature = state.c[i] * state.c[i] / rule.lam * sqnorm(data, i, work)
     free = read_box_direction(data, i, curvature, state, work, rule)
@@ -141,7 +141,7 @@ def gain_along(data: Any, i: int, rise: float, gamma_max: float, state: Any, wor
 
 @not_inlined
 def pair_direction(data: Any, i: int, best: int, away: int, state: Any, store: Any, work: Any) -> None:
-    """``d = z(best) - z(away)``."""
+    """Make ``d = z(best) - z(away)`` the current direction; ``away`` may be the rest."""
     if away == REST:
         load_labeling(data, i, best, store.labels, work)
         direction_from_average(data, i, state.mu, work)
@@ -153,7 +153,7 @@ def pair_direction(data: Any, i: int, best: int, away: int, state: Any, store: A
 def shared_line_search(
     data: Any, i: int, gap: float, gamma_max: float, state: Any, work: Any, rule: Any, tally: np.ndarray
 ) -> float:
-    """The line search, compiled once for all kinds of steps."""
+    """Call :func:`line_search`; not inlined, so that it is compiled once for all kinds of steps."""
     return line_search(data, i, gap, gamma_max, state, work, rule, tally)
 
 
@@ -161,7 +161,7 @@ def shared_line_search(
 def shared_move(
     data: Any, i: int, gamma: float, change: float, state: Any, work: Any, rule: Any, tally: np.ndarray
 ) -> None:
-    """The move of w and ell, compiled once for all kinds of steps."""
+    """Call :func:`move`; not inlined, so that it is compiled once for all kinds of steps."""
     move(data, i, gamma, change, state, work, rule, tally)
 
 
@@ -169,7 +169,10 @@ def shared_move(
 def fw_step(
     data: Any, i: int, best: int, rise: float, state: Any, store: Any, work: Any, rule: Any, tally: np.ndarray
 ) -> bool:
-    """Frank-Wolfe step of a block whose whole mass is in the rest; False if that needs more room."""
+    """Take the Frank-Wolfe step of a block whose whole mass is in the rest.
+
+    Returns False, without a step, if the averages need more room first.
+    """
     load_labeling(data, i, best, store.labels, work)
     direction_from_average(data, i, state.mu, work)
     if not reserve(data, i, state.mu, work):
@@ -218,7 +221,10 @@ def pairwise_step(
 def blend_step(
     data: Any, i: int, best: int, rise: float, state: Any, store: Any, work: Any, rule: Any, tally: np.ndarray
 ) -> None:
-    """Frank-Wolfe step of a block whose mass is on labelings: all mass shrinks, ``best`` gains (Alg. 4, line 13)."""
+    """Take the Frank-Wolfe step of a block whose mass is on labelings (gaps-2016, Alg. 4, line 13).
+
+    The mass of all corners shrinks by the factor ``1 - gamma``, and ``best`` gains mass gamma.
+    """
     blend_direction(data, i, best, 1.0, state, store, work)
     gamma = shared_line_search(data, i, state.c[i] * rise, 1.0, state, work, rule, tally)
     if gamma > 0.0:  # lines 14 to 17
@@ -234,7 +240,10 @@ def blend_step(
 def away_step(
     data: Any, i: int, away: int, rise: float, state: Any, store: Any, work: Any, rule: Any, tally: np.ndarray
 ) -> None:
-    """Move away from an active corner (gaps-2016, Alg. 4, lines 19 to 27): its mass shrinks, all other mass grows."""
+    """Take the away step from an active corner, whose mass shrinks while all other mass grows.
+
+    See gaps-2016, Alg. 4, lines 19 to 27.
+    """
     held = mass_of(i, store, away)
     gamma = 0.0
     loss_away = store.rest_loss[i] if away == REST else store.loss[i, away]
@@ -260,7 +269,7 @@ def away_step(
 
 
 def normalise(i: int, store: Any) -> None:
-    """Make the block's mass sum to one again: every away step multiplies the error of the sum by 1 + gamma."""
+    """Scale the block's mass to sum one: every away step multiplies the error of the sum by 1 + gamma."""
     total = store.rest[i]
     for s in range(store.size[i]):
         total += store.alpha[i, s]
@@ -271,7 +280,7 @@ def normalise(i: int, store: Any) -> None:
 
 @not_inlined
 def rest_away_direction(data: Any, i: int, state: Any, store: Any, work: Any) -> None:
-    """``d = average of the block - mu_i``."""
+    """Make ``d = average of the block - mu_i`` the current direction, which moves away from the rest."""
     start_direction(data, i, work)
     add_block(data, i, 1.0, -1.0, state, store, work)
     end_direction(data, i, work)

@@ -1,4 +1,4 @@
-"""Template of the pass over the labeling store: find a corner, then step towards it (gaps-2016; multiplane-2015)."""
+"""The pass over blocks with a labeling store: find a corner, then step towards it (gaps-2016; multiplane-2015)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from bcfw.records import (
     Visits,
 )
 
-#: Whether ``CACHE_FIRST`` may be a visit's source.
+#: Whether ``plan.source`` may be ``CACHE_FIRST``. Bound to False, passes are compiled without the code for it.
 CACHED = True
 
 
@@ -50,15 +50,15 @@ def store_pass(
     plan_fields: Any,
     value: np.ndarray,
 ) -> int:
-    """Template: at each block find a corner, from the oracle or the store, and step towards it.
+    """Template: at each block find a corner, by the oracle or in the store, and step towards it.
 
-    In mode ``CERTIFY`` a visit asks the oracle and only writes the block's structured hinge loss and an upper bound of
-    it to ``hinges`` (2, n), and the block's gap. ``value`` is scratch, as long as the store's capacity.
+    In mode ``CERTIFY`` a visit calls the oracle and takes no step: it writes the block's structured hinge loss and an
+    upper bound of it to ``hinges`` (2, n), and the block's gap. ``value`` is scratch, as long as the store's capacity.
 
     Returns
     -------
     int
-        How many visits are done; ``tally[STOP]`` says why not all, ``tally[BLOCK]`` at which block it stopped.
+        How many visits are done. If the pass ends early, ``tally[STOP]`` says why and ``tally[BLOCK]`` at which block.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
@@ -81,7 +81,7 @@ def store_pass(
         if not take_step(data, i, best, value_rest, state, store, work, rule, plan, tally, value):
             tally[STOP] = NEEDS_ROOM
             return j
-        if found == FROM_ORACLE:  # counted only now: a visit that lacked room is repeated and must find all as it was
+        if found == FROM_ORACLE:  # counted last: a visit that lacked room is repeated and must find the state unchanged
             note_gap(visits, i, state.gap[i])
             tally[CALLS] += 1.0
     return visits.n_visits
@@ -90,23 +90,23 @@ def store_pass(
 def find_corner(
     data: Any, i: int, state: Any, store: Any, work: Any, plan: Any, mode: int, value: np.ndarray
 ) -> tuple[int, int, float, float]:
-    """Find the corner that a visit steps towards (gaps-2016, Alg. 5), and the values of all stored ones.
+    """Find the corner that a visit steps towards (gaps-2016, Alg. 5), and write the values of all stored corners.
 
     Returns
     -------
     int
         ``FROM_STORE`` or ``FROM_ORACLE``; ``NEEDS_ROOM`` or ``NOT_MAXIMAL`` if there is no corner.
     int
-        The slot of the corner; without meaning in a certificate, which keeps nothing.
+        The slot of the corner; meaningless in mode ``CERTIFY``, which does not store the oracle's output.
     float
-        ``max_y H_i(y; w)`` if the oracle was asked, else the largest value in the store.
+        ``max_y H_i(y; w)`` if the oracle was called, else the largest value in the store.
     float
-        Value of the rest.
+        The value of the rest.
     """
     best = -1
     value_rest = 0.0
     if plan.source != STORE_ONLY:
-        scores(data, i, state.w, 1.0, work)  # all of theta: the oracle needs it, unless the cache is hit
+        scores(data, i, state.w, 1.0, work)  # all of theta: the oracle needs it, unless a stored corner is good enough
     if plan.source != ORACLE:
         by_parts = plan.source == STORE_ONLY
         value_rest = corner_values(data, i, state.w, by_parts, state, store, work, value)
@@ -145,15 +145,15 @@ def best_slot(i: int, store: Any, value: np.ndarray) -> int:
 
 
 def is_hit(i: int, best: int, value_rest: float, state: Any, store: Any, plan: Any, value: np.ndarray) -> bool:
-    """Whether the best stored corner is good enough to do without the oracle (gaps-2016, Alg. 5)."""
+    """Return whether the best stored corner is good enough to skip the oracle (gaps-2016, Alg. 5)."""
     gap = state.c[i] * (value[best] - average_value(i, store, value, value_rest))
     return gap > 0.0 and gap >= max(plan.cache_share * state.gap[i], plan.cache_floor)
 
 
-#: The pass with pairwise steps from the worst corner alone: smaller, so that it compiles in half the time.
+#: :func:`store_pass` with pairwise steps from the worst corner only: it has less code and compiles in half the time.
 pairwise_pass = variant(store_pass, take_step=pairwise_from_worst)
 
-#: The same for blocks in a given order and without the cache.
+#: :func:`pairwise_pass` for visits in a fixed order that never look in the store before they call the oracle.
 in_order_pass = variant(
     pairwise_pass, find_corner=variant(find_corner, CACHED=False), next_block=block_in_order, note_gap=no_gap_to_note
 )

@@ -1,4 +1,4 @@
-"""Template of the stochastic subgradient method: one oracle call and one step of w per visit, without a dual point."""
+"""The pass of the stochastic subgradient method: one oracle call and one step of w per visit, without a dual point."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ def subgradient_pass(
     visits_fields: Any,
     sums_fields: Any,
 ) -> int:
-    """Template: Pegasos steps ``w_{k+1} = k/(k+1) w_k + 1/(lam (k+1)) n c_i psi_i(y*)``, y* the oracle's output at w_k.
+    """Template: take one Pegasos step per visit.
 
-    They are sums: ``lam k w_k = sum_j n c_{i_j} psi_j``. So a step adds ``psi_i(y*)`` to ``total`` and, for the
-    weighted average, to ``moment``, at the cost of its own features. The oracle has the same answer for
-    ``lam k theta_i(w_k) = lam k l_i + B_i'total``; models that do not take such scores, and problems with bounds on w,
-    get w itself, which costs d additions per step.
+    A step is ``w_{k+1} = k/(k+1) w_k + 1/(lam (k+1)) n c_i psi_i(y*)``, where y* is the oracle's output at w_k. It
+    follows that ``lam k w_k = sum_j n c_{i_j} psi_j``. A lazy step therefore adds a multiple of ``psi_i(y*)`` to
+    ``total`` and, for the weighted average, to ``moment``; its cost is the number of nonzero features. The oracle gets
+    the scores ``lam k theta_i(w_k) = lam k l_i + B_i'total``, whose maximiser is the maximiser of theta_i. For models
+    that do not take weighted losses, and for problems with bounds on w, steps are not lazy: w itself is written, which
+    costs d additions per step.
 
     Returns
     -------
     int
-        How many visits are done; ``tally[STOP]`` says why not all, ``tally[BLOCK]`` at which block it stopped.
+        How many visits are done. If the pass ends early, ``tally[STOP]`` says why and ``tally[BLOCK]`` at which block.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
@@ -45,7 +47,7 @@ def subgradient_pass(
         loss_weight = 1.0
         if sums.lazy:
             at = sums.total
-            loss_weight = sums.lam * max(sums.done[0], 1.0)  # at w_0 = 0 any
+            loss_weight = sums.lam * max(sums.done[0], 1.0)  # at w_0 = 0 every positive weight gives the same output
         scores(data, i, at, loss_weight, work)
         hinge = call_oracle(data, i, at, work)
         tally[CALLS] += 1.0
@@ -66,7 +68,7 @@ def subgradient_pass(
 
 
 def write_iterate(sums: Any) -> None:
-    """``w = clip(total / (lam k))``; it joins the average."""
+    """Write the iterate ``w = clip(total / (lam k))``, and add ``k w`` to ``moment`` if iterates are averaged."""
     k = sums.done[0]
     for j in range(sums.w.shape[0]):
         sums.w[j] = sums.total[j] / (sums.lam * k)

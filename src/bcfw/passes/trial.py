@@ -1,4 +1,4 @@
-"""Templates that try a model's kernels on some blocks and write down what they say, without a problem or a step."""
+"""Passes that call a model's routines on some blocks and write their results, so that checks can compare them."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from bcfw.passes.contract import (
     upper_bound,
 )
 
-#: Rows of what :func:`trial_pass` writes: the losses of the truth and of the oracle's output, the output's value (that
-#: of the truth is 0), and whether the output could be kept.
+#: Rows of the array that :func:`trial_pass` writes: the loss of the truth, the loss of the oracle's output, the
+#: output's value minus the truth's, and whether the output is equal to its stored copy.
 TRUTH_LOSS, OUTPUT_LOSS, VALUE, KEPT = range(4)
 TRIAL_SIZE = 4
 
-#: Rows of what :func:`direction_pass` writes: the output's value as training finds it by a step from the average, by a
-#: stored labeling, and by the difference of two of them.
+#: Rows of the array that :func:`direction_pass` writes: the output's value minus the truth's, computed in the three
+#: ways of training: by the direction from the average, by a stored labeling, and by the difference of two labelings.
 BY_AVERAGE, BY_LABELING, BY_DIFFERENCE = range(3)
 DIRECTION_SIZE = 3
 
@@ -54,13 +54,13 @@ def trial_pass(
     out: np.ndarray,
     at: np.ndarray,
 ) -> None:
-    """Template: ask the oracle about some blocks, and for the losses of their truths and of its outputs.
+    """Template: call the oracle on some blocks, and compute the losses of their truths and of its outputs.
 
     Parameters
     ----------
-    labelings : one slot per block with its truth, in whose place the oracle's output is kept
+    labelings : one slot per block, which holds the truth before the pass and the oracle's output after it
     out : (TRIAL_SIZE, n) array, with one column per block
-    at : (1,) array of the block that is being tried; where a kernel raises, it tells which
+    at : (1,) array, the block that is being tried; if a routine raises an exception, the caller reads the block here
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
@@ -88,14 +88,14 @@ def direction_pass(
     out: np.ndarray,
     at: np.ndarray,
 ) -> None:
-    """Template: call the other kernels of the contract once per block: those of directions, steps and the store.
+    """Template: call the routines for directions, steps and the store once per block.
 
     Parameters
     ----------
-    mu : averages, which are the truths
+    mu : averages of the blocks, equal to the truths
     labelings : two slots per block, with the truth in the first
-    out : (DIRECTION_SIZE, n) array, of equal rows if the kernels agree
-    at : (1,) array of the block that is being tried
+    out : (DIRECTION_SIZE, n) array, whose rows are equal if the routines agree
+    at : (1,) array, the block that is being tried
     """
     data = Data(*data_fields)
     work = Work(*work_fields)

@@ -1,4 +1,4 @@
-"""Template of the pass that visits blocks whose mass is in the averages: a certificate, or Frank-Wolfe steps."""
+"""The pass over blocks without a labeling store: Frank-Wolfe steps, or a certificate."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def block_pass(
     mode: int,
     hinges: np.ndarray,
 ) -> int:
-    """Template: visit blocks with one call of the oracle each (gaps-2016, Alg. 2; bcfw-2013, Alg. 4).
+    """Template: visit blocks with one oracle call each (gaps-2016, Alg. 2; bcfw-2013, Alg. 4).
 
-    In mode ``CERTIFY`` a visit only writes the block's structured hinge loss and an upper bound of it to ``hinges``
-    (2, n), and the block's gap. In mode ``STEP`` it takes one Frank-Wolfe step.
+    In mode ``STEP`` a visit takes one Frank-Wolfe step. In mode ``CERTIFY`` a visit takes no step: it writes the
+    block's structured hinge loss and an upper bound of it to ``hinges`` (2, n), and the block's gap.
 
     Returns
     -------
     int
-        How many visits are done; ``tally[STOP]`` says why not all, ``tally[BLOCK]`` at which block it stopped.
+        How many visits are done. If the pass ends early, ``tally[STOP]`` says why and ``tally[BLOCK]`` at which block.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)

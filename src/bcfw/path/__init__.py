@@ -1,4 +1,4 @@
-"""The regularisation path: weights for every lam, with a gap that is bounded for all of them; and grids of lam."""
+"""Regularisation paths: weights with a bounded gap for every lam of a range, or for a grid of values of lam."""
 
 from bcfw.path.grid import grid_path
 from bcfw.path.result import RegularizationPath

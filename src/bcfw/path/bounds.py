@@ -1,4 +1,4 @@
-"""How far weights that were found at one lam are from the optimum at every smaller one."""
+"""``GapBound``: the gap, at every smaller lam, of weights that were found at one value of lam."""
 
 from __future__ import annotations
 
@@ -8,26 +8,28 @@ import numpy as np
 
 
 class GapBound(NamedTuple):
-    """The gap of fixed weights w against the best multiple of one dual point, as a function of lam' <= lam.
+    """The gap between fixed weights w and the best multiple of one dual point, as a function of lam' <= lam.
 
-    Let w be any weights with hinge losses ``h = sum_i c_i max_y H_i(y; w)``, and (v, ell) a dual point at lam. Its mass
-    on all outputs but the truths may be multiplied by any t in [0, 1]; at lam' that makes ell' = t ell and
-    v' = t (lam/lam') v. Without bounds on w the gap there is
+    Let w be any weights with hinge losses ``h = sum_i c_i max_y H_i(y; w)``, and (v, ell) a dual point at lam. The dual
+    mass on all outputs except the true outputs can be multiplied by any t in [0, 1]. At lam', this gives ell' = t ell
+    and v' = t (lam/lam') v. Without bounds on w, the gap at lam' is
 
         gap(lam') = h + lam' |w|^2/2 - max_t [t ell - t^2 Q / lam'],        Q = lam^2 |v|^2/2.
 
-    The best t is ``ell lam' / (2 Q)``, or 1 if that is less: at first all mass stays and the gap grows with the square
-    of the distance from lam, then the mass shrinks and the gap is linear in lam'. It is convex, and h at lam' = 0.
+    The best t is ``min(1, ell lam' / (2 Q))``. Just below lam, t = 1 is the best, and the gap is a convex function with
+    the term ``Q / lam'``. Further down, t decreases in proportion to lam', and the gap is linear in lam'. As a whole,
+    the gap is convex in lam', and its limit at lam' = 0 is h.
 
-    With bounds on w, ``Q = lam^2 (v'u - |u|^2/2)`` with u = clip(v). Then this is an upper bound of the gap for
-    t >= lam'/lam if w = 0 is allowed: scaling v' = (t lam/lam') v by at least 1 increases ``v'u' - |u'|^2/2`` at
-    most by the square. Otherwise only ``t = lam'/lam`` is left, which does not change v (gaps-2016, Alg. 7).
+    With bounds on w, ``Q = lam^2 (v'u - |u|^2/2)`` with u = clip(v). If w = 0 is allowed, the formula is then an upper
+    bound of the gap for t >= lam'/lam: scaling v by a factor of at least 1, to (t lam/lam') v, increases
+    ``v'u' - |u'|^2/2`` at most by the square of the factor. If w = 0 is not allowed, only ``t = lam'/lam`` is possible,
+    which does not change v (gaps-2016, Alg. 7).
 
     Attributes
     ----------
-    lam : where the weights were found
-    gap : their gap there
-    h : hinge losses
+    lam : the lam at which the weights were found
+    gap : the gap of the weights at this lam
+    h : sum of the hinge losses
     norm : |w|^2/2
     ell, Q : as above
     scalable : whether w = 0 is allowed
@@ -43,11 +45,11 @@ class GapBound(NamedTuple):
 
     @property
     def kink(self) -> float:
-        """The lam below which the mass shrinks with lam, so that the gap is linear."""
+        """The lam below which the gap is linear in lam, because the best (or the only possible) t is less than 1."""
         return min(2.0 * self.Q / self.ell, self.lam) if self.scalable and self.ell > 0.0 else self.lam
 
     def at(self, lam: float) -> float:
-        """The gap at a lam that is at most the one where the weights were found, and > 0."""
+        """Return the gap at ``lam``, which must be > 0 and at most the lam at which the weights were found."""
         if lam >= self.lam:
             return self.gap
         if lam >= self.kink:
@@ -55,14 +57,14 @@ class GapBound(NamedTuple):
         return self.h + lam / self.kink * (self.at(self.kink) - self.h)
 
     def lower_end(self, eps: float) -> float:
-        """The smallest lam at which the gap is at most eps; zero if it is at every smaller one.
+        """Return the smallest lam at which the gap is at most eps; zero if the gap is at most eps for all lam > 0.
 
-        At the lam where the weights were found it must be.
+        The gap at the lam at which the weights were found must be at most eps.
         """
         kink = self.kink
         if self.h <= eps or kink == 0.0:
             return 0.0
         if self.at(kink) <= eps:
             return kink * (self.h - eps) / (self.h - self.at(kink))
-        room = self.ell + eps - self.h  # what follows is the smaller root of norm lam^2 - room lam + Q
+        room = self.ell + eps - self.h  # the result is the smaller root of norm lam^2 - room lam + Q
         return float(2.0 * self.Q / (room + np.sqrt(max(room * room - 4.0 * self.norm * self.Q, 0.0))))

@@ -1,4 +1,4 @@
-"""``bcfw.grid_path``: a few given values of lam, solved one after the other."""
+"""``bcfw.grid_path``: train at each of several given values of lam, with warm starts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def grid_path(
     n_jobs: int = 1,
     verbose: int = 0,
 ) -> RegularizationPath:
-    """Train at each of several lam, from the largest to the smallest, with certified gaps. The data are read once.
+    """Train at each of several values of lam, from the largest to the smallest, with certified gaps.
+
+    The data are read once.
 
     Parameters
     ----------
@@ -45,21 +47,23 @@ def grid_path(
     lambdas : sequence of float
         The values of lam, in any order.
     warm_start : "shrink", "keep" or None
-        What each lam begins with: the weights of the one before ("shrink": all mass but the truths' is multiplied by
-        the ratio of the two), its dual variables ("keep": the weights grow by that ratio), or nothing.
+        How to start at each value lam' after the first, if lam is the previous value. "shrink": keep the weights; the
+        dual mass on all outputs except the true outputs is multiplied by lam'/lam. "keep": keep the dual variables; the
+        weights are multiplied by lam/lam'. None: start from the initial dual point.
     tol, eps : float
-        Stop at each lam when ``gap <= eps``, if that is given, or else when ``gap <= tol P(0)``.
+        At each lam, stop when ``gap <= eps``; without ``eps``, when ``gap <= tol P(0)``.
     solver : Solver, str or None
-        What works at each lam; by default as for :func:`bcfw.regularization_path`.
+        The solver for each lam; the default is described at :func:`bcfw.regularization_path`.
     max_passes, max_seconds : float
-        Limits on the whole grid.
+        Limits for the whole grid.
     bounds, sample_weight, callbacks, seed, n_jobs, verbose
-        As for :func:`bcfw.train`. Callbacks also find ``lam`` in what they are given.
+        As for :func:`bcfw.train`. The info that callbacks get also has the attribute ``lam``.
 
     Returns
     -------
     RegularizationPath
-        Its weights exist at the given lam only; a limit that is reached cuts the smaller ones off.
+        It has weights for the given values of lam only. If a limit ends the grid, the remaining smaller values of lam
+        are missing.
 
     Examples
     --------
@@ -97,7 +101,7 @@ def grid_path(
 
 
 def read_lambdas(lambdas: Any) -> list[float]:
-    """The values in descending order, each once."""
+    """Return the distinct values in descending order; raise OptionError unless all are finite and > 0."""
     try:
         values = np.array(lambdas, np.float64)
     except (TypeError, ValueError) as error:
@@ -111,7 +115,7 @@ def read_lambdas(lambdas: Any) -> list[float]:
 
 
 def go_through(tracer: Tracer, values: list[float], warm_start: str | None) -> str:
-    """Solve at every value; returns why it ends."""
+    """Solve at every value of lam, and return the status of the grid."""
     solution: Solution | None = None
     for lam in values:
         solution = tracer.solve(move_to(tracer, lam, warm_start, solution))
@@ -122,7 +126,7 @@ def go_through(tracer: Tracer, values: list[float], warm_start: str | None) -> s
 
 
 def move_to(tracer: Tracer, lam: float, warm_start: str | None, before: Solution | None) -> Certificate | None:
-    """Take the problem to the next lam; returns the certificate of its point there, if that is known."""
+    """Change the problem to the next lam, and return the certificate of its point at this lam; None if unknown."""
     problem = tracer.problem
     if before is not None and warm_start == "shrink":
         return tracer.shrink(lam, before)

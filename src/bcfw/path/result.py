@@ -1,4 +1,4 @@
-"""What a path returns: weights for every lam, and how well they do on other data."""
+"""``RegularizationPath``, the result of paths and grids: weights by lam, gaps, predictions, losses on other data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bcfw.run import duration
 from bcfw.saved_arrays import SavedArrays
 from bcfw.saved_objects import saved_solver, solver_header
 
-#: The figures of a path that a model file has, and their types.
+#: The attributes of a path that a model file stores in its header, and their types.
 FIGURES: dict[str, type] = {
     "status": str,
     **dict.fromkeys(("n_passes", "seconds", "compile_seconds", "eps"), float),
@@ -27,40 +27,48 @@ FIGURES: dict[str, type] = {
     "is_grid": bool,
 }
 
-#: Name of the array of weights that the path starts from, among those of its trace.
+#: Name of the saved array ``origin``, beside the arrays of the trace.
 ORIGIN = PREFIX + "origin"
 
 
 @dataclass(repr=False)
 class RegularizationPath:
-    """What :func:`bcfw.regularization_path` and :func:`bcfw.grid_path` return.
+    """Result of :func:`bcfw.regularization_path` and :func:`bcfw.grid_path`.
 
     Attributes
     ----------
     lambdas : (m,) array
-        Breakpoints, descending. Those of a path cover all lam: between two of them the weights are those of the larger,
-        above the first one they are ``(lambdas[0] / lam) w_1``. Those of a grid stand for themselves.
+        The breakpoints of a path, or the values of lam of a grid, in descending order. A path has weights for every
+        lam: between two breakpoints, the weights of the larger breakpoint; above the first breakpoint,
+        ``(lambdas[0] / lam) w_1``. A grid has weights at its values of lam only.
     gaps : (m,) array
-        Duality gap at each of them, of ``weights(lambdas[j])``.
+        Duality gap of ``weights(lambdas[j])`` at ``lambdas[j]``.
     certified : bool
-        Whether the gaps, and all of :meth:`bound`, are proved. If not, the path is heuristic or the oracle is.
+        Whether the gaps and all results of :meth:`bound` are proved. They are not if the path or the oracle is
+        heuristic.
     status : str
-        "complete" (the last weights serve every smaller lam; of a grid: all lam are solved), "lam_min" (that is
-        where it ends), or what ended it before: "max_passes", "max_seconds", "stopped", "interrupted" or "stalled".
+        "complete" (path: the gap of the last weights is at most eps for every smaller lam; grid: all values of lam are
+        solved), "lam_min" (the path has reached ``lam_min``), or what ended it early: "max_passes", "max_seconds",
+        "stopped", "interrupted" or "stalled".
     n_passes, n_oracle_calls, seconds
-        Exact-oracle steps divided by n, all oracle calls including certificates, wall-clock time; of the whole path.
+        Exact-oracle steps divided by n, all oracle calls including certificates, and wall-clock time of the whole path.
     history : dict of arrays
-        passes, oracle_calls and seconds until each breakpoint was done.
+        passes, oracle_calls and seconds from the start until each breakpoint was finished.
     norms : (m,) array
         ``|weights(lambdas[j])|``.
     eps : float
-        What the gaps are meant to be at most, between the breakpoints, too; of a grid at each of its lam.
+        The gap to reach: at and between the breakpoints of a path, or at each lam of a grid.
     solver, model
-        The solver that worked at each breakpoint, and the bound copy of the model.
+        The solver of the last breakpoint, and the bound copy of the model.
+    is_grid : bool
+        Whether this is the result of :func:`bcfw.grid_path`.
+    origin : (d,) array
+        The zero vector, clipped to the bounds on w.
     snapshot : dict
-        Where a path can be continued (``warm_start``): the dual state as plain arrays; empty if it is complete.
+        The dual state as plain arrays, with which ``warm_start`` continues a path; empty for a grid and for a path that
+        was read from a model file.
     compile_seconds : float
-        How many of the seconds were spent compiling.
+        The part of ``seconds`` that was spent compiling.
     """
 
     status: str
@@ -87,33 +95,36 @@ class RegularizationPath:
 
     @property
     def certified(self) -> bool:
-        """Whether the gaps, and all of :meth:`bound`, are proved. If not, the path is heuristic or the oracle is."""
+        """Whether the gaps and all results of :meth:`bound` are proved."""
         return self._trace.certified
 
     @property
     def end(self) -> float:
-        """The smallest lam with weights: zero if the path is complete."""
+        """The smallest lam for which there are weights; zero if the path is complete."""
         return 0.0 if self.status == "complete" and not self.is_grid else float(self.lambdas[-1])
 
     def weights(self, lam: float) -> np.ndarray:
-        """(d,) weights for any lam that the path covers; of a grid, for any lam of it."""
+        """Return the (d,) weights for any lam that the path covers, or for any lam of a grid."""
         lam, j = self._place(lam)
         w = self._trace.weights[j]
         return self.origin + self.lambdas[0] / lam * (w - self.origin) if lam > self.lambdas[0] else w
 
     def bound(self, lam: float) -> float:
-        """Bound on how far the objective of ``weights(lam)`` is from the optimum; at breakpoints, the duality gap."""
+        """Return an upper bound of the suboptimality of ``weights(lam)``; at breakpoints it is the duality gap."""
         lam, j = self._place(lam)
         if lam > self.lambdas[0]:
             return float(self.gaps[0] * self.lambdas[0] / lam)
         return float(self._trace.bounds[j].at(min(lam, self.lambdas[j])))
 
     def predict(self, lam: float, X: Any) -> Any:
-        """Decode new inputs with the weights for lam."""
+        """Return the model's predictions for the inputs X with the weights for lam."""
         return predict(self.model, self.weights(lam), X)
 
     def evaluate(self, measure: Callable[[np.ndarray], float]) -> np.ndarray:
-        """(m,) values of ``measure(w)`` at all breakpoints' weights; equal ones in a row are measured once."""
+        """Return (m,) values of ``measure(w)`` for the weights of all breakpoints.
+
+        If consecutive breakpoints have equal weights, ``measure`` is called once.
+        """
         values: list[float] = []
         before = None
         for w in self._trace.weights:
@@ -123,22 +134,23 @@ class RegularizationPath:
         return np.array(values)
 
     def validate(self, X: Any, y: Any, sample_weight: Any = None, tolerance: float = 0.0) -> Validation:
-        """The model's loss of every breakpoint's weights on other data, and the lam that do best there.
+        """Return the model's loss on other data for the weights of every breakpoint, and the best values of lam.
 
         Parameters
         ----------
         X, y : sequences
-            Examples that were not trained on.
+            Examples that were not used in training.
         sample_weight : (n,) array or None
             Weights of the mean.
         tolerance : float
-            By how much a loss may exceed the smallest to belong to ``interval``.
+            The values of lam in ``interval`` have losses of at most the smallest loss plus ``tolerance``.
 
         Returns
         -------
         Validation
-            ``interval`` ends at infinity if it holds the first breakpoint of a path (larger lam predict the same), and
-            at zero if it holds the last one of a complete path.
+            The upper end of ``interval`` is infinity if it contains the first breakpoint of a path, because larger
+            values of lam give equal predictions; its lower end is zero if it contains the last breakpoint of a complete
+            path.
         """
         NonNegative(0.0).check("validate", "tolerance", tolerance)
         X, y = by_position(X), by_position(y)
@@ -148,14 +160,14 @@ class RegularizationPath:
         return validation(self.lambdas.copy(), losses, self.end, self.is_grid, float(tolerance))
 
     def _saved(self, arrays: dict[str, Any]) -> dict[str, Any]:
-        """The header of a model file; weights and breakpoints are put into ``arrays``. The model is not in it."""
+        """Return the header of a model file, without the model; weights and breakpoints are put into ``arrays``."""
         arrays |= {**self._trace.arrays(), ORIGIN: self.origin}
         figures = {name: kind(getattr(self, name)) for name, kind in FIGURES.items()}
         return {**figures, "solver": solver_header(self.solver, arrays)}
 
     @classmethod
     def _restored(cls, header: dict[str, Any], saved: SavedArrays, model: Any) -> RegularizationPath:
-        """The opposite of :meth:`_saved`, with a bound model."""
+        """Return the path that :meth:`_saved` has written; ``model`` is a bound model."""
         return cls(
             **{name: kind(header[name]) for name, kind in FIGURES.items()},
             solver=saved_solver(header["solver"], saved),
@@ -165,7 +177,7 @@ class RegularizationPath:
         )
 
     def summary(self) -> str:
-        """One line on the path."""
+        """Return one line with status, range of lam, costs and largest gap of the path."""
         kind = "grid" if self.is_grid else "path"
         proof = "certified" if self.certified else "not certified"
         return (
@@ -179,7 +191,7 @@ class RegularizationPath:
         return f"<RegularizationPath: {self.summary()}>"
 
     def _place(self, lam: Any) -> tuple[float, int]:
-        """Read lam as a number, and find the breakpoint whose weights it has; raise if the path does not go there."""
+        """Return lam as a number, and the index of the breakpoint with its weights; raise unless lam is covered."""
         lam = float(Positive(1.0).check("path", "lam", lam))
         if self.is_grid:
             j = int(np.argmin(np.abs(np.log(self.lambdas / lam))))

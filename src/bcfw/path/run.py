@@ -1,4 +1,4 @@
-"""The run of a path: one for all values of lam, so that limits, callbacks and counts are those of the whole."""
+"""``PathRun``: one run for all values of lam, so that limits, callbacks and counts apply to the whole path."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from bcfw.solvers.run import PassInfo, SolverRun
 
 @dataclass(frozen=True)
 class PathInfo(PassInfo):
-    """What a callback of a path sees after each pass: as with :func:`bcfw.train`, and ``lam``."""
+    """What a callback of a path sees after each pass: the attributes of :func:`bcfw.train`'s info, and ``lam``."""
 
     @property
     def lam(self) -> float:
-        """The regularisation that the path has come to."""
+        """The current value of lam."""
         return self.latest["lam"]
 
     @property
     def distance(self) -> float:
-        """The share of the way from the first lam to the last, in factors, that is still ahead."""
+        """The remaining share of the way from the first lam to the last, on a logarithmic scale."""
         return 1.0 - self.latest["share"]
 
     @property
@@ -33,10 +33,11 @@ class PathInfo(PassInfo):
 class PathRun(SolverRun):
     """A run over decreasing values of lam.
 
-    A pass of the oracle only to learn that the gap is still too large is dear here, where most solutions take a pass or
-    two. So a certificate is taken when the block gaps, each as it was when its block was last visited, promise that it
-    will do: when their sum is at most the target, and later on as far below it as it was too
-    optimistic.
+    Most values of lam are solved in one or two passes, so a certificate that only shows that the gap is still too large
+    is expensive. The *stale gap* predicts the gap: it is the sum of the block gaps, each computed at the last visit of
+    its block. A certificate is computed when the solver's schedule plans one, and when the stale gap, multiplied by a
+    correction factor, is at most the target. The factor is the ratio of the gap to the stale gap at the latest
+    certificate, at least 1.
 
     Parameters
     ----------
@@ -48,8 +49,8 @@ class PathRun(SolverRun):
     gap_target : float
         The absolute gap to reach at every lam.
     stale : bool
-        Whether the sum of those gaps is as good as a certificate (the heuristic path).
-    ends : (largest, smallest) lam, for displays
+        Whether the stale gap replaces the certificate (the heuristic path).
+    ends : (largest, smallest) lam, for displays of progress
     """
 
     def __init__(self, problem: DualProblem, max_passes: float, **options: Any) -> None:
@@ -61,7 +62,7 @@ class PathRun(SolverRun):
         self._optimism = 1.0
 
     def at_next_lam(self, known: Certificate | None) -> None:
-        """Forget what belongs to the lam before; ``known`` is the certificate to begin with, if it is known."""
+        """Prepare for the next lam; ``known`` is the certificate of the starting point at this lam, or None."""
         self.status = None
         self.best = None
         self.known = known
@@ -70,18 +71,22 @@ class PathRun(SolverRun):
             self._optimism = 1.0
 
     def keep_best(self, found: Certificate, weights: np.ndarray) -> Certificate:
-        """As in any run; but weights that reach the target are returned: the next lam begins with their dual point."""
+        """Return the best certificate so far; if ``found`` reaches the target, ``found``.
+
+        The weights that reach the target are returned even if better ones are known, because the next lam starts at
+        the dual point of the latest weights.
+        """
         if found.reaches(self.gap_target):
             self.best = found, weights.copy()
             return found
         return super().keep_best(found, weights)
 
     def stall(self, scale: float) -> None:
-        """A path ends where a gap cannot be reached, however small it is."""
+        """End the path if the steps no longer make progress, at any size of the gap."""
         self.status = self.status or "stalled"
 
     def stale_gap(self, problem: DualProblem) -> float:
-        """The sum of the block gaps, each at the last visit of its block."""
+        """Return the sum of the block gaps, each computed at the last visit of its block."""
         return float(np.maximum(problem.state.gap[problem.blocks], 0.0).sum())
 
     def certificate_due(self, problem: DualProblem, planned: bool) -> bool:

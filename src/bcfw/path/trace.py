@@ -1,4 +1,4 @@
-"""What a path has found so far: breakpoints, their weights, kept economically, and how far each of them reaches."""
+"""``Trace``: the breakpoints of a path with their weights (stored as differences), gap bounds and counts."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy as np
 from bcfw.path.bounds import GapBound
 from bcfw.saved_arrays import SavedArrays
 
-#: Relative difference of two lam that count as the same.
+#: Two values of lam whose relative difference is at most this are considered equal.
 SAME_LAM = 1e-12
 
-#: Begins the names of a trace's arrays among those of a saved state.
+#: Prefix of the names of a trace's arrays in a saved state.
 PREFIX = "path_"
 
-#: What is counted until each breakpoint is done.
+#: The counts that are stored for each breakpoint, from the start until it was finished.
 COUNTS = ("passes", "oracle_calls", "seconds")
 
-#: In a saved trace, stands for the number of changes of a vector that is kept whole.
+#: In a saved trace, this value instead of a number of changed entries says that a vector is stored whole.
 WHOLE = -1
 
 
 class Changes:
-    """Weight vectors in a row, each kept as what differs from the one before where that takes less room.
+    """A sequence of weight vectors, stored whole or as differences.
 
-    A vector that differs from the one before in fewer than half of its entries is kept as those entries, an index and
-    a value each.
+    A vector that differs from the previous vector in fewer than half of its entries is stored as the indices and values
+    of the changed entries.
     """
 
     def __init__(self, dim: int) -> None:
@@ -46,11 +46,11 @@ class Changes:
 
     @property
     def last(self) -> np.ndarray:
-        """The vector that was kept last."""
+        """The latest vector."""
         return self._last
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        """All vectors in turn, each a copy."""
+        """Yield a copy of every vector."""
         w = np.zeros(self.dim)
         for kept in self._kept:
             w = self._after(w, kept)
@@ -65,21 +65,21 @@ class Changes:
 
     @staticmethod
     def _after(w: np.ndarray, kept: np.ndarray | tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        """The vector after w, which is overwritten unless the whole of it is kept."""
+        """Return the vector that follows w; w is overwritten unless the next vector is stored whole."""
         if isinstance(kept, np.ndarray):
             return kept.copy()
         w[kept[0]] = kept[1]
         return w
 
     def first(self, count: int) -> Changes:
-        """The first so many vectors."""
+        """Return the first ``count`` vectors."""
         some = Changes(self.dim)
         some._kept = self._kept[:count]
         some._last = some[count - 1] if count else some._last
         return some
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything as three arrays: how many entries of each vector are kept (or ``WHOLE``), where, and what."""
+        """Return three arrays: the number of stored entries of each vector (or ``WHOLE``), their indices and values."""
         parts = [(None, kept) if isinstance(kept, np.ndarray) else kept for kept in self._kept]
         none = np.zeros(0, np.int64)
         return {
@@ -90,7 +90,7 @@ class Changes:
 
     @classmethod
     def from_arrays(cls, saved: SavedArrays, dim: int, count: int) -> Changes:
-        """The opposite of :meth:`arrays`."""
+        """Return the vectors whose :meth:`arrays` were saved."""
         sizes = saved.get(PREFIX + "sizes", np.int64, (count,), WHOLE, dim)
         listed = np.maximum(sizes, 0)
         lengths = np.where(sizes == WHOLE, dim, sizes)
@@ -113,7 +113,7 @@ class Trace:
     ----------
     weights : Changes
     bounds : list of GapBound
-        The gaps of each breakpoint's weights at smaller lam.
+        The gaps of each breakpoint's weights at smaller values of lam.
     rows : list of dicts
         lam, gap, passes, oracle_calls and seconds of each breakpoint.
     certified : bool
@@ -129,12 +129,12 @@ class Trace:
         return np.array([row[name] for row in self.rows])
 
     def down_to(self, lam: float) -> Trace:
-        """The breakpoints above lam, as a trace that can be continued."""
+        """Return a trace with the breakpoints above lam, which can be continued."""
         count = int(np.sum(self.column("lam") > lam * (1.0 + SAME_LAM))) if self.rows else 0
         return Trace(self.weights.first(count), self.bounds[:count], self.rows[:count], self.certified)
 
     def arrays(self) -> dict[str, Any]:
-        """Everything as plain arrays, by names that begin with ``PREFIX``."""
+        """Return the whole trace as plain arrays, by names that begin with ``PREFIX``."""
         columns = {name: self.column(name).astype(np.float64) for name in ("lam", "gap", *COUNTS)}
         bounds = np.array([list(map(float, bound)) for bound in self.bounds])
         found = {**columns, **self.weights.arrays(), "bounds": bounds, "certified": float(self.certified)}
@@ -142,7 +142,7 @@ class Trace:
 
     @classmethod
     def from_arrays(cls, saved: SavedArrays, dim: int) -> Trace:
-        """The opposite of :meth:`arrays`, with a check of every array."""
+        """Return the trace whose :meth:`arrays` were saved; raise InputError if an array is wrong."""
         count = len(saved.get(PREFIX + "lam", float, (None,), least=0.0))
         columns = {name: saved.get(PREFIX + name, float, (count,)) for name in ("lam", "gap", *COUNTS)}
         table = saved.get(PREFIX + "bounds", float, (count, len(GapBound._fields)))

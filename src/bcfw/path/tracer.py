@@ -1,4 +1,4 @@
-"""What paths and grids share: a problem opened once, solved at one lam after another, and the result made of it."""
+"""``Tracer``, which paths and grids share: it opens a problem, solves it at decreasing lam and makes the result."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ from bcfw.solvers.auto import USUAL_STORE_COST, choice, has_large_features
 from bcfw.solvers.base import require_match
 from bcfw.training import check_arguments, explained, read_checkpoint, require_loss, thread_count
 
-#: What works at each lam if no solver is given. The first needs few oracle calls from one lam to the next. Where lam is
-#: so small that the features are large for it, steps on one example at a time get nowhere, and the second works.
+#: The solvers for each lam if none is given. USUAL_SOLVER needs few oracle calls from one lam to the next. If lam is so
+#: small that the features are large in comparison, steps on one example at a time make hardly any progress, and
+#: SOLVER_OF_LARGE_FEATURES is used.
 USUAL_SOLVER = BCFW(sampling="gap", step="pairwise", cache="gap")
 SOLVER_OF_LARGE_FEATURES = choice(USUAL_STORE_COST, by_features=True)
 
-#: Names in a saved path of its eps, of a hash of shares and bounds, and of what had been counted.
+#: Names in a saved path of its eps, of a hash of its shares and bounds, and of its counts.
 EPS, SHARES, COUNTED = PREFIX + "eps", PREFIX + "shares", PREFIX + "counted"
 
 #: Statuses of a run that has reached its target.
 SOLVED = ("converged", "estimated")
 
-#: What to do about a path that has ended too early, by its status.
+#: Advice for a path that ended early, by its status.
 LIMITS = {
     "max_passes": "raise max_passes or eps",
     "max_seconds": "raise max_seconds or eps",
@@ -47,7 +48,15 @@ LIMITS = {
 
 
 class Solution(NamedTuple):
-    """Weights at one lam, their hinge losses (found and at most), their gap there and below, and if that is proved."""
+    """Weights at one lam.
+
+    Attributes
+    ----------
+    w : the weights
+    hinge : their hinge losses, as found by the oracle and as upper bounds
+    gap : their gap at this lam and at smaller values
+    certified : whether the gap is proved
+    """
 
     w: np.ndarray
     hinge: HingeSums
@@ -57,10 +66,16 @@ class Solution(NamedTuple):
 
 @dataclass
 class Tracer:
-    """Solves one problem at decreasing values of lam and keeps what it finds.
+    """Solves one problem at decreasing values of lam and stores the breakpoints.
 
-    ``run`` counts over all of them and stops all of them. ``eps`` is the gap that is allowed between the breakpoints;
-    ``earlier`` is what a path that is continued had counted before; ``given`` is the solver, if the user has chosen.
+    Attributes
+    ----------
+    run : counts, limits and callbacks for all values of lam
+    given : the solver that the user has chosen, or None
+    eps : the gap that is allowed at and between the breakpoints
+    origin : the zero vector, clipped to the bounds on w
+    earlier : the counts of the path that is continued
+    path : the result, set by :meth:`finish`
     """
 
     problem: DualProblem
@@ -80,22 +95,22 @@ class Tracer:
 
     @property
     def solver(self) -> Solver:
-        """What works at the current lam."""
+        """The solver for the current lam."""
         if self.given is not None:
             return self.given
         return SOLVER_OF_LARGE_FEATURES if has_large_features(self.problem) else USUAL_SOLVER
 
     def counts(self) -> dict[str, float]:
-        """Passes, oracle calls and seconds so far."""
+        """Return passes, oracle calls and seconds so far, including those of the path that is continued."""
         problem, run = self.problem, self.run
         now = (run.calls / len(problem.blocks), problem.oracle_calls, run.seconds)
         return {name: self.earlier[name] + count for name, count in zip(COUNTS, now, strict=True)}
 
     def solve(self, known: Certificate | None) -> Solution:
-        """Solve at the current lam; ``known`` is the certificate of the current point, if it is known.
+        """Solve at the current lam; ``known`` is the certificate of the current point, or None.
 
-        The gap is that of the returned weights and the *current* dual point, which the next lam begins with: a solver
-        may have ended with the value of a better one that it has left.
+        The gap is computed from the returned weights and the *current* dual point, because the next lam starts at this
+        dual point. The solver's own certificate may contain the larger value of an earlier dual point.
         """
         problem, run, lam, solver = self.problem, self.run, self.problem.lam, self.solver
         solver.prepare(problem)
@@ -114,23 +129,23 @@ class Tracer:
         return Solution(outcome.w, hinge, gap, certified)
 
     def certificate(self, w: np.ndarray, hinge: HingeSums) -> Certificate:
-        """Any weights with known hinge losses against the current dual point."""
+        """Return the certificate of weights with known hinge losses and the current dual point."""
         return certificate(self.problem.regulariser(w), hinge, self.problem.dual_value())
 
     def shrink(self, lam: float, before: Solution) -> Certificate:
-        """Go to a smaller lam with the weights of the solution before; their certificate there is known."""
+        """Change to a smaller lam, keep the weights of the solution ``before``, and return their certificate there."""
         change_lam(self.problem, lam, keep="w")
-        if self.run.stale:  # errors would add up: what the block gaps say counts when all blocks were asked again
+        if self.run.stale:  # errors would add up: block gaps are unknown until all blocks are visited again
             self.problem.state.gap[:] = np.inf
         return self.certificate(before.w, before.hinge)
 
     def keep(self, solution: Solution) -> None:
-        """Make the current lam a breakpoint with the weights that were found there."""
+        """Add the current lam as a breakpoint, with the weights of ``solution``."""
         self._append(solution.w, solution.gap, self.problem.lam)
         self.trace.certified &= solution.certified and not self.run.stale
 
     def extend(self, lam: float) -> None:
-        """Make a smaller lam a breakpoint with the weights of the last one, which reach down to there."""
+        """Add a smaller lam as a breakpoint, with the weights of the last breakpoint, whose gap is small enough."""
         self._append(self.trace.weights.last, self.trace.bounds[-1], lam)
 
     def _append(self, w: np.ndarray, gap: GapBound, lam: float) -> None:
@@ -139,18 +154,18 @@ class Tracer:
         self.trace.rows.append({"lam": lam, "gap": gap.at(lam), **self.counts()})
 
     def state(self) -> dict[str, Any]:
-        """The dual state, what it belongs to and what was counted: where a path can be continued."""
+        """Return all that is needed to continue the path: dual state, counts, and a description of its problem."""
         counts = np.array(list(self.counts().values()), np.float64)
         return {**snapshots.take(self.problem), EPS: self.eps, SHARES: shares(self.problem), COUNTED: counts}
 
     def save(self, file: str | Path) -> None:
-        """Write all that is needed to continue the path; a file that cannot be written is a warning."""
+        """Write a checkpoint with which the path can be continued; if the file cannot be written, warn."""
         if self.trace.rows:
             with snapshots.warned(file):
                 snapshots.write({**self.state(), **self.trace.arrays()}, file)
 
     def resume(self, source: Any) -> None:
-        """Continue a path: take over its dual state, and the breakpoints above the lam of that state."""
+        """Continue a path: take its dual state, and its breakpoints above the lam of this state."""
         from_file = isinstance(source, str | Path)
         if not from_file and (not isinstance(source, RegularizationPath) or source.is_grid):
             raise OptionError(f"warm_start must be a regularization_path or a checkpoint's path, got {source!r}")
@@ -160,13 +175,13 @@ class Tracer:
         problem.lam = float(saved.get("lam", float, least=np.finfo(float).tiny))
         snapshots.restore(problem, dict(saved.snapshot), name)
         if self.run.stale:
-            problem.state.gap[:] = np.inf  # unknown until all blocks are asked again
+            problem.state.gap[:] = np.inf  # unknown until all blocks are visited again
         trace = Trace.from_arrays(saved, problem.form.dim) if from_file else source._trace
         self.trace = trace.down_to(problem.lam)
         self.earlier = dict(zip(COUNTS, saved.get(COUNTED, float, (len(COUNTS),), least=0.0).tolist(), strict=True))
 
     def _require_same(self, saved: SavedArrays) -> None:
-        """Raise unless a saved path is one of this problem."""
+        """Raise InputError unless a saved path belongs to this problem and has the same eps."""
         different = {
             "another eps": saved.get(EPS, float) != self.eps,
             "other data or options of the model": str(saved.snapshot.get("data")) != self.problem.identity,
@@ -176,11 +191,11 @@ class Tracer:
             raise InputError(f"{saved.source} is a path with {what}; give what it was computed with, or begin anew")
 
     def finish(self, status: str) -> None:
-        """Make the result out of what has been kept."""
+        """Set ``path`` to the result."""
         self.path = self.result(status)
 
     def result(self, status: str) -> RegularizationPath:
-        """What has been kept so far."""
+        """Return the breakpoints so far as a RegularizationPath."""
         counts = self.counts()
         return RegularizationPath(
             status=status,
@@ -199,7 +214,7 @@ class Tracer:
 
 
 def shares(problem: DualProblem) -> str:
-    """Hash of the blocks' shares and of the bounds on w: what the breakpoints of a path depend on besides the data."""
+    """Return a hash of the blocks' shares and of the bounds on w; a continued path must have equal ones."""
     digest = hashlib.sha256(problem.state.c.tobytes())
     for side in problem.bounds:
         digest.update(np.ascontiguousarray(side).tobytes())
@@ -223,7 +238,10 @@ def opened(
     checkpoint: Any = None,
     is_grid: bool = False,
 ) -> Iterator[Tracer]:
-    """A tracer for the problem; on leaving, callbacks hear of its ``path``. The arguments are those of ``train``."""
+    """Context with a tracer for the problem; on exit, callbacks get its ``path``, and a path that ended early warns.
+
+    The arguments are described at :func:`bcfw.train` and :func:`bcfw.regularization_path`.
+    """
     chosen = None if solver is None else find_solver(solver)
     if chosen is not None and not chosen.gives_weights:
         raise OptionError(f"{type(chosen).__name__} forms no weights, which a path is made of; use another solver")

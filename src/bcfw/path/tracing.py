@@ -1,4 +1,4 @@
-"""``bcfw.regularization_path``: weights for every lam, with a bounded gap (gaps-2016, section 4, Alg. 6 and 7)."""
+"""``bcfw.regularization_path``: weights with a bounded gap for every lam (gaps-2016, section 4, Alg. 6 and 7)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bcfw.path.tracer import SOLVED, Tracer, opened
 from bcfw.run import Callback
 from bcfw.solvers import Solver
 
-#: The share of eps that is left at each breakpoint, for exact and for heuristic paths (gaps-2016, App. K).
+#: Default kappa of exact (True) and heuristic (False) paths: the gap at a breakpoint over eps (gaps-2016, App. K).
 KAPPA = {True: 0.9, False: 0.7}
 
 
@@ -40,47 +40,50 @@ def regularization_path(
     verbose: int = 0,
     tol: float | None = None,
 ) -> RegularizationPath:
-    """Compute weights for every lam whose objective is within eps of the optimum.
+    """Compute weights for every lam, such that the objective is within eps of the optimum at every lam.
 
-    The path begins at a lam_1 that is found from the data, above which the weights are ``(lam_1/lam) w_1``. From there
-    it goes down from breakpoint to breakpoint. At each of them the problem is solved to a gap of ``kappa eps``. At a
-    smaller lam' the same weights w have the gap, against the dual point (v, ell) with its mass on all outputs but the
-    truths multiplied by the best t in [0, 1],
+    The path starts at a lam_1 that is computed from the data; above lam_1, the weights are ``(lam_1/lam) w_1``. From
+    lam_1 the path goes down from breakpoint to breakpoint. At each breakpoint lam, the problem is solved to a gap of
+    ``kappa eps``, which gives weights w and a dual point (v, ell). At a smaller lam', the dual mass on all outputs
+    except the true outputs can be multiplied by any t in [0, 1]. With the best t, the gap of the weights w at lam' is
 
         gap(lam') = h + lam' |w|^2/2 - max_t [t ell - t^2 Q / lam'],      Q = lam^2 |v|^2/2,
 
-    with the hinge losses h = sum_i c_i max_y H_i(y; w). The next breakpoint is where that reaches eps (see
-    :class:`bcfw.path.bounds.GapBound`; t = lam'/lam alone is the paper's linear bound). If h <= eps, the weights serve
-    all smaller lam, and the path is complete. Otherwise it ends at ``lam_min``.
+    with the hinge losses h = sum_i c_i max_y H_i(y; w). The next breakpoint is the lam' at which this gap is eps (see
+    :class:`bcfw.path.bounds.GapBound`; t = lam'/lam gives the linear bound of the paper). If h <= eps, the gap of w is
+    at most eps for all smaller lam, and the path is complete. Otherwise it ends at ``lam_min``.
 
     Parameters
     ----------
     model, X, y
         As for :func:`bcfw.train`.
     eps : float
-        The largest gap anywhere on the path. It is absolute: losses are the unit.
+        The largest gap anywhere on the path. It is an absolute number, in units of the loss.
     lam_min : float
-        Where the path ends, unless it is complete before.
+        The smallest lam of the path, unless the path is complete before.
     kappa : float or None
-        Share of eps that the gap has at a breakpoint, between 0 and 1; by default 0.9, and 0.7 if not ``exact``. The
-        smaller it is, the fewer breakpoints there are, and the more each of them costs.
+        The gap at a breakpoint as a share of eps, between 0 and 1; by default 0.9, and 0.7 if not ``exact``. A smaller
+        kappa gives fewer breakpoints, each of which costs more.
     exact : bool
-        Whether every gap is certified by a pass of the oracle. If not, the block gaps decide, each as it was when its
-        block was last visited (the heuristic path): cheaper, and nothing is proved.
+        Whether every gap is certified by a pass of the oracle. If not, the path is heuristic: it uses the sum of the
+        block gaps, each computed at the last visit of its block. This is cheaper, but proves nothing.
     solver : Solver, str or None
-        What works at each breakpoint; by default ``BCFW(sampling="gap", step="pairwise", cache="gap")`` and, where
-        features are large for lam, multi-plane with the acceleration "features", as "auto" does.
+        The solver for each breakpoint. None: ``BCFW(sampling="gap", step="pairwise", cache="gap")``; if features are
+        large in comparison with lam, multi-plane with the acceleration "features", as "auto" does.
     max_passes, max_seconds : float
-        Limits on the whole path, or on what is added to one that is continued. What has been computed is returned.
+        Limits for the whole path; for a continued path, limits for the continuation. The path up to the limit is
+        returned.
     bounds, sample_weight, callbacks, seed, n_jobs, verbose
-        As for :func:`bcfw.train`. Callbacks also find ``lam`` in what they are given.
+        As for :func:`bcfw.train`. The info that callbacks get also has the attribute ``lam``.
     warm_start : RegularizationPath, path or None
-        A path that was ended by ``lam_min``, a limit, a callback or Ctrl-C, or a checkpoint of one, to be continued:
-        of the same problem with the same eps. Limits, ``lam_min``, ``kappa``, ``exact`` and ``solver`` may differ.
+        The path to continue, or the file of its checkpoint: a path that was ended by ``lam_min``, a limit, a callback
+        or Ctrl-C. The problem and eps must be equal; limits, ``lam_min``, ``kappa``, ``exact`` and ``solver`` may
+        differ.
     checkpoint : path, (path, seconds) or None
-        Where, and how often (60 s), to save all that ``warm_start`` needs; also at the end and after an error.
+        File in which all that ``warm_start`` needs is saved, and the seconds between two saves (default 60). The file
+        is also saved at the end and after an error.
     tol : float or None
-        If given, eps is ``tol P(0)``, P(0) being the weighted mean of the worst losses.
+        If given, eps is ``tol P(0)``; P(0) is the weighted mean of the largest loss of each example.
 
     Returns
     -------
@@ -129,7 +132,7 @@ def regularization_path(
 
 
 def begin(tracer: Tracer, lam_min: float, warm_start: Any) -> Certificate | None:
-    """Go to the first breakpoint, whose certificate is returned, or to where the path to be continued was left."""
+    """Change the problem to the first breakpoint and return its certificate; or resume a path and return None."""
     problem = tracer.problem
     if warm_start is not None:
         tracer.resume(warm_start)
@@ -141,7 +144,7 @@ def begin(tracer: Tracer, lam_min: float, warm_start: Any) -> Certificate | None
 
 
 def follow(tracer: Tracer, lam_min: float, known: Certificate | None) -> str:
-    """Go down from breakpoint to breakpoint; returns why the path ends."""
+    """Go down from breakpoint to breakpoint, and return the status with which the path ends."""
     problem, run = tracer.problem, tracer.run
     while True:
         solution = tracer.solve(known)

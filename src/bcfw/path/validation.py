@@ -1,4 +1,4 @@
-"""Which lam is best: losses of a path's weights on other data, and the choice that they suggest."""
+"""The choice of lam by the losses of a path's weights on other data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: Difference of two means of losses, relative to the largest of them, that counts as none.
+#: Mean losses are considered equal if they differ by at most this, relative to the largest of them.
 ROUNDING = 1e-12
 
 
@@ -18,12 +18,12 @@ class Validation(NamedTuple):
     lambdas : (m,) array
         The breakpoints, descending.
     losses : (m,) array
-        Weighted mean of the model's loss with the weights of each.
+        Weighted mean of the model's loss with the weights of each breakpoint.
     best : float
-        The largest of those lam that have the smallest loss.
+        The lam with the smallest loss; if there are several, the largest of them.
     interval : (float, float)
-        The smallest and the largest lam of the connected range around ``best`` whose losses exceed the smallest by at
-        most ``tolerance``.
+        The smallest and the largest lam of the connected range around ``best`` in which all losses are at most the
+        smallest loss plus ``tolerance``.
     """
 
     lambdas: np.ndarray
@@ -35,18 +35,18 @@ class Validation(NamedTuple):
 def validation(
     lambdas: np.ndarray, losses: np.ndarray, end: float, is_grid: bool = False, tolerance: float = 0.0
 ) -> Validation:
-    """Choose among breakpoints by their losses.
+    """Return the best lam, and the interval of almost equally good lam, from the losses of the breakpoints.
 
     Parameters
     ----------
     lambdas, losses : (m,) arrays
-        Of a path, the j-th loss holds down to the next breakpoint, the first one also for every larger lam; of a grid,
-        at its lam alone.
+        For a path, the j-th loss is valid from the j-th breakpoint down to the next one; the first loss is also valid
+        for every larger lam. For a grid, a loss is valid at its lam only.
     end : float
-        Down to which lam the last loss of a path holds.
+        The last loss of a path is valid down to this lam.
     is_grid : bool
     tolerance : float
-        By how much a loss may exceed the smallest to belong to the interval.
+        All losses in the interval are at most the smallest loss plus this.
     """
     smallest = losses.min() + ROUNDING * np.abs(losses).max()
     best = int(np.flatnonzero(losses <= smallest)[0])

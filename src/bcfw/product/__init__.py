@@ -1,4 +1,8 @@
-"""Block-iterative Frank-Wolfe over products of sets: domains, objectives, steps and the loop of ``bcfw.minimize``."""
+"""The package behind ``bcfw.minimize``: block-iterative Frank-Wolfe over products of sets.
+
+It has the sets (``domains``), objectives, directions, step sizes, the loop, and the checks of users' sets and
+functions. The rules that choose the next blocks are in :mod:`bcfw.selection`.
+"""
 
 from bcfw.product.domain_check import check_domain
 from bcfw.product.loop import IterationInfo

@@ -1,10 +1,10 @@
-"""Whether a gradient belongs to its function: slopes along a line against changes of the values.
+"""Tests of a user's gradient: the slopes that it gives along a line are compared with the values of f.
 
-With d a direction, ``D(t) = (f(x + t d) - f(x)) / t`` is by the mean value theorem one of the slopes of f between 0 and
-t, ``<g(x + u d), d>``. So the slopes of a right gradient lie on both sides of D(t), or close to it. Of a convex f they
-rise, so that D(t) lies between the slopes at 0 and t: a right gradient of a convex function is never suspected, but for
-rounding. The error of a wrong gradient neither vanishes nor changes as t becomes small; what rounding adds to D(t)
-grows as 1/t.
+For a direction d, the difference quotient ``D(t) = (f(x + t d) - f(x)) / t`` is equal to a slope ``<g(x + u d), d>`` at
+some u between 0 and t, by the mean value theorem. So the slopes of a correct gradient g lie on both sides of D(t), or
+close to D(t). If f is convex, the slope increases with u, and D(t) lies between the slopes at 0 and t: up to rounding,
+the test never rejects a correct gradient of a convex function. For small t, the error of a wrong gradient stays nearly
+constant, while the rounding error of D(t) grows like 1/t.
 """
 
 from __future__ import annotations
@@ -16,32 +16,34 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: Relative error that is granted to a user's value of f, in units of the last place of its type.
+#: Allowed relative error of a user's value of f, in units in the last place of its type.
 VALUE_ROUNDING = 64.0
 
-#: The lengths t that are tried, of a line between two points; single precision tells nothing of shorter ones.
+#: The lengths t of the difference quotients, on a line of length 1. Single precision is too coarse for shorter lengths.
 LENGTHS = tuple(0.25**k for k in range(2, 10))
 
-#: A gradient is right if mean slopes agree to this relative accuracy at one length ...
+#: A gradient is correct if D(t) and the mean of the slopes at 0 and t agree to this relative accuracy at one length ...
 AGREEMENT = 0.01
 
-#: ... and wrong if they differ by more than this at so many lengths in a row, by amounts that agree to that factor.
+#: ... and wrong if the slopes miss D(t) by a relative difference above DIFFERENCE at IN_A_ROW lengths in a row, always
+#: in one direction and by amounts that agree up to the factor STEADY.
 DIFFERENCE, IN_A_ROW, STEADY = 0.1, 3, 1.5
 
-#: Where a length is looked at between its ends: no simple fraction, so that no regular wave is met in one phase.
+#: Slopes are also computed at BETWEEN times t. This is no simple fraction, so that the points do not all fall on one
+#: phase of a periodic function.
 BETWEEN = 0.382
 
-#: Relative errors that are granted to slopes, and to entries of x that move, in units of single precision's last place.
+#: Allowed relative errors of slopes, and of the entries of x that change, in units in the last place of float32.
 SLOPE_ROUNDING, POINT_ROUNDING = 8.0, 2.0
 
-#: Slopes below this are not judged: squares of such numbers vanish.
+#: Slopes below this are not tested, because their squares underflow.
 TINY = 1e-150
 
 SINGLE, DOUBLE = (float(np.finfo(kind).eps) for kind in (np.float32, np.float64))
 
 
 class Contradiction(NamedTuple):
-    """The derivative of f along d that its values have, and the one that the gradient claims."""
+    """The slope of f along d as found from values of f, and as claimed by the gradient."""
 
     found: float
     claimed: float
@@ -55,16 +57,16 @@ class Contradiction(NamedTuple):
 def contradiction(
     value: Callable[[float], float], slope: Callable[[float], float], blur: float = 0.0, shake: float = 0.0
 ) -> Contradiction | None:
-    """How the slopes of f along a line contradict its values; None if they do not, or if that cannot be told.
+    """Return how the slopes of f along a line contradict its values; None if they agree or if the test is undecided.
 
     Parameters
     ----------
     value, slope : functions of t in [0, 1]
         f(x + t d), and ``<g(x + t d), d>``.
     blur : float
-        How wrong slopes may be by rounding.
+        Allowed rounding error of slopes.
     shake : float
-        How much values may change where x is rounded to single precision.
+        Largest change of a value of f by rounding x to single precision.
     """
     value, slope = functools.cache(value), functools.cache(slope)
     misses: list[float] = []
@@ -87,17 +89,17 @@ def contradiction(
 
 
 def distance(rate: float, noise: float, *slopes: float) -> float:
-    """How far a mean slope is above (or, negative, below) some slopes; 0 if it may well be among them."""
+    """Return how far a difference quotient is above (or, negative, below) all slopes; 0 if it may lie among them."""
     low, high = min(slopes), max(slopes)
     margin = 0.5 * (high - low) + noise + DIFFERENCE * max(abs(rate), abs(low), abs(high))
     return rate - high if rate > high + margin else rate - low if rate < low - margin else 0.0
 
 
 def value_rounding(one: float, other: float) -> float:
-    """How wrong the difference of two values may be.
+    """Return the allowed error of the difference of two values of f.
 
-    Values that are numbers of single precision are taken for results of it; so are equal ones, which may be different
-    before they were rounded.
+    If both values are exact in single precision, they are taken for results of single precision. So are equal values,
+    because they may have been different before rounding.
     """
     single = one == other or all(abs(v) < 3e38 and float(np.float32(v)) == v for v in (one, other))
     return VALUE_ROUNDING * (SINGLE if single else DOUBLE) * (abs(one) + abs(other))
@@ -108,10 +110,10 @@ class Line:
 
     Parameters
     ----------
-    value : function of the blocks, in their shapes and not to be changed, that returns f
-    gradients : the same for its gradient, flat arrays
+    value : function that returns f for a list of read-only arrays, one per block, in the shapes of the blocks
+    gradients : function that takes these arrays and returns the gradient of f as a list of flat arrays
     x, ends : lists of flat arrays
-    shapes : of the blocks
+    shapes : shapes of the blocks
     """
 
     def __init__(self, value: Any, gradients: Any, x: list[np.ndarray], ends: list[np.ndarray], shapes: Any) -> None:
@@ -122,7 +124,7 @@ class Line:
         self.shapes = shapes
 
     def at(self, t: float) -> list[np.ndarray]:
-        """The point of t, an array of its own for each block."""
+        """Return the point ``x + t (end - x)`` as new read-only arrays, one per block."""
         flat = (x + t * d for x, d in zip(self.x, self.direction, strict=True))
         blocks = [one.reshape(shape) for one, shape in zip(flat, self.shapes, strict=True)]
         for block in blocks:
@@ -130,7 +132,7 @@ class Line:
         return blocks
 
     def contradiction(self) -> Contradiction | None:
-        """See :func:`contradiction`."""
+        """Return how values and gradients contradict each other along the line, as :func:`contradiction` does."""
         gradients = functools.cache(lambda t: self._gradients(self.at(t)))
 
         def slope(t: float) -> float:

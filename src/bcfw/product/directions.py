@@ -1,7 +1,8 @@
-"""Where a block may go: towards the oracle's vertex, away from one that was used before, or from one to another.
+"""Directions of :func:`bcfw.minimize`: towards the oracle's vertex, away from an atom, or from an atom to a vertex.
 
-Every direction d comes with the speed ``-<g, d>`` at which f falls, and with the largest size of a step. For all but
-"fw" a block is kept as a convex combination of *atoms*, the vertices that steps have led to (and the start).
+Every direction d has a slope ``-<g, d>``, the rate at which f decreases, and a largest step size. All directions but
+"fw" store an active set: each block is a convex combination of *atoms*, which are the vertices of earlier steps and the
+start.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: Atoms of less mass than this are forgotten.
+#: Atoms with less mass than this are removed from the active set.
 LEAST_MASS = 1e-15
 
 
 class Choice(NamedTuple):
-    """A direction of one block, and what :meth:`settle` needs to know about it."""
+    """A direction of one block, its slope ``-<g, d>``, the largest step size, and the two ends for :meth:`settle`."""
 
     direction: np.ndarray
     slope: float
@@ -25,28 +26,31 @@ class Choice(NamedTuple):
 
 
 class TowardVertex:
-    """Plain Frank-Wolfe: ``d = v - x``, no atoms."""
+    """Plain Frank-Wolfe without an active set: ``d = v - x``."""
 
     def __init__(self, x: list[np.ndarray]) -> None:
         self.x = x
 
     def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> Choice:
-        """Direction of block i; ``towards`` is ``v - x`` and ``gap`` is ``<g, x - v>``."""
+        """Return the direction of block i; ``towards`` is ``v - x`` and ``gap`` is ``<g, x - v>``."""
         return Choice(towards, gap, 1.0, vertex, -1)
 
     def points(self, i: int) -> np.ndarray | None:
-        """The atoms of block i, one per row, if they are kept."""
+        """Return the atoms of block i, one per row; None if there is no active set."""
         return None
 
     def settle(self, i: int, choice: Choice, gamma: float) -> None:
-        """After a step: the vertex itself, without rounding, where all of the way was gone."""
+        """Remove rounding errors from block i after a step of size gamma, and update its active set, if there is one.
+
+        Without an active set, a full step (gamma = 1) then ends exactly at the vertex.
+        """
         if gamma == 1.0:
             assert choice.toward is not None
             self.x[i][:] = choice.toward
 
 
 class WithAtoms(TowardVertex):
-    """Directions between atoms; ``x_i = sum_a mass_a atom_a`` holds after every step."""
+    """Base class of directions with active sets; ``x_i = sum_a mass_a atom_a`` holds after every step."""
 
     def __init__(self, x: list[np.ndarray]) -> None:
         super().__init__(x)
@@ -62,7 +66,7 @@ class WithAtoms(TowardVertex):
 
 
 class Away(WithAtoms):
-    """Towards the vertex, or away from the worst atom where that falls faster (gaps-2016, Alg. 4)."""
+    """Towards the vertex, or away from the worst atom if f decreases faster in that direction (gaps-2016, Alg. 4)."""
 
     def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> Choice:
         atoms = self.atoms[i]
@@ -75,7 +79,7 @@ class Away(WithAtoms):
 
 
 class Pairwise(WithAtoms):
-    """From the worst atom to the vertex (gaps-2016, Alg. 3)."""
+    """From the worst atom towards the vertex (gaps-2016, Alg. 3)."""
 
     def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> Choice:
         atoms = self.atoms[i]
@@ -85,9 +89,10 @@ class Pairwise(WithAtoms):
 
 
 class Blended(WithAtoms):
-    """From the worst to the best atom where that falls faster than going towards the vertex, which then adds no atom.
+    """From the worst atom to the best atom if f decreases at least as fast as towards the vertex; else to the vertex.
 
-    Blended pairwise conditional gradients: K. Tsuji, K. Tanaka, S. Pokutta, ICML 2022.
+    Only steps towards the vertex can add an atom. Blended pairwise conditional gradients: K. Tsuji, K. Tanaka,
+    S. Pokutta, ICML 2022.
     """
 
     def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> Choice:
@@ -102,12 +107,12 @@ class Blended(WithAtoms):
 
 
 class Atoms:
-    """A convex combination of points.
+    """The active set of one block: a convex combination of points.
 
     Attributes
     ----------
-    points : (room, n) the atoms; the first ``count`` rows are used
-    mass : (room,) their masses, positive, which sum to one
+    points : (capacity, n) the atoms; the first ``count`` rows are used
+    mass : (capacity,) the masses of the atoms; the first ``count`` are positive and sum to one
     """
 
     def __init__(self, x: np.ndarray) -> None:
@@ -117,15 +122,15 @@ class Atoms:
         self._places: dict[bytes, int] = {_key(x): 0}
 
     def values(self, gradient: np.ndarray) -> np.ndarray:
-        """``<g, a>`` of all atoms."""
+        """Return ``<g, a>`` for every atom a."""
         return np.asarray(self.points[: self.count].dot(gradient))
 
     def point(self) -> np.ndarray:
-        """Their convex combination."""
+        """Return the convex combination ``sum_a mass_a atom_a``."""
         return np.asarray(self.mass[: self.count].dot(self.points[: self.count]))
 
     def step(self, choice: Choice, gamma: float) -> None:
-        """Move mass as the choice says."""
+        """Change the masses by a step of size gamma, and remove atoms that have lost their mass."""
         if choice.source < 0:
             self.mass[: self.count] *= 1.0 - gamma
         elif choice.toward is None:
@@ -154,7 +159,7 @@ class Atoms:
         self.count += 1
 
     def _drop(self, place: int) -> None:
-        """The last atom takes its place."""
+        """Remove the atom in this row; the last atom moves to the free row."""
         last = self.count - 1
         del self._places[_key(self.points[place])]
         if place != last:
@@ -166,11 +171,11 @@ class Atoms:
 
 
 def _key(point: np.ndarray) -> bytes:
-    """Equal points have equal keys (0 and -0 are equal)."""
+    """Return a dictionary key; equal points have equal keys (0 and -0 are equal)."""
     return (point + 0.0).tobytes()
 
 
-#: The words of the option.
+#: The words of the option ``direction``.
 DIRECTIONS: dict[str, type[TowardVertex]] = {
     "fw": TowardVertex,
     "away": Away,

@@ -1,4 +1,4 @@
-"""``bcfw.check_domain``: find the mistakes people make in a set of their own before ``minimize`` does."""
+"""``bcfw.check_domain``: test a user's set for wrong oracles, inconsistent methods and other mistakes."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ from bcfw.errors import DomainError, OptionError
 from bcfw.options import Count
 from bcfw.product.oracle import parsed, rounding_of
 
-#: How far outside the set a point is taken that must not be contained, as a share of the way from the centre.
+#: ``contains`` is tested on points outside the set: an answer v of the oracle plus BEYOND times its difference to the
+#: mean of all answers.
 BEYOND = 0.1
 
 
 def check_domain(
     domain: Any, shape: Any = None, directions: Iterable[Any] | None = None, n_directions: int = 10, seed: int = 0
 ) -> list[str]:
-    """Check the methods of a set against each other, in random directions.
+    """Check the methods of a set against each other in random directions.
 
-    Every answer v of ``argmin`` to any direction is a point of the set, so that ``argmin(d)`` must be at least as good
-    as all of them: ``<d, argmin(d)> <= <d, v>``. That finds an oracle that maximises, forgets a sign or a constraint,
-    or depends on the length of d. Answers must be arrays of real numbers of one shape, and the direction must stay as
-    it is. ``start``, ``contains``, ``lower_bound`` and ``diameter`` must agree with that, where the set has them.
+    Every answer v of ``argmin`` to any direction is a point of the set. So ``argmin(d)`` must be at least as good as
+    all of these points: ``<d, argmin(d)> <= <d, v>``. This test finds oracles that maximise, that miss a sign or a
+    constraint, or whose answers depend on the length of d. Answers must be arrays of real numbers of one shape, and
+    ``argmin`` must not change the direction. If the set has ``start``, ``contains``, ``lower_bound`` or ``diameter``,
+    these must agree with the answers.
 
     Parameters
     ----------
     domain : object with ``argmin(direction)``
     shape : int or tuple, or None
-        Of the points; needed if the set has neither ``shape`` nor ``start()``.
+        Shape of the set's points; needed if the set has neither ``shape`` nor ``start()``.
     directions : sequence of arrays, or None
-        Directions to try instead of random ones, their negatives and some unit vectors: for an oracle that is made for
-        few directions only.
+        Directions to try, for an oracle that supports special directions only. None: random directions and some unit
+        vectors, and the negatives of all these.
     n_directions : int
         How many random directions to try.
     seed : int
@@ -40,13 +42,13 @@ def check_domain(
     Returns
     -------
     list of str
-        Remarks that are no errors: answers that change later, of which ``minimize`` makes copies; different answers of
-        one value; how often an oracle that says ``exact = False`` was not the best.
+        Remarks that are not errors: the oracle changes arrays that it returned before (``minimize`` copies them); it
+        gives different points of one value for one direction; it says ``exact = False`` and a better point is known.
 
     Raises
     ------
     DomainError
-        Listing every kind of mistake found.
+        If there are mistakes; the message has one line for every kind of mistake.
 
     Examples
     --------
@@ -83,7 +85,7 @@ def check_domain(
 
 
 def _shape(domain: Any, given: Any) -> tuple[int, ...]:
-    """The shape of the points."""
+    """Return the shape of the set's points; raise OptionError if it cannot be found."""
     found = getattr(domain, "shape", None) if given is None else given
     if found is None:
         if not callable(getattr(domain, "start", None)):
@@ -93,7 +95,7 @@ def _shape(domain: Any, given: Any) -> tuple[int, ...]:
 
 
 def _random_directions(shape: tuple[int, ...], count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Random ones, dense and with one entry, and the negative of each."""
+    """Yield dense random directions, up to three unit vectors, and the negative of each."""
     size = int(np.prod(shape))
     for _ in range(count):
         yield (dense := rng.standard_normal(shape))
@@ -106,13 +108,16 @@ def _random_directions(shape: tuple[int, ...], count: int, rng: np.random.Genera
 
 
 class TriedDomain:
-    """What was asked and answered, and what was found.
+    """The tests of :func:`check_domain` and their results.
 
     Attributes
     ----------
-    directions, answers : lists of arrays; equally long
-    again, doubled : the answers to the same directions, asked for once more, and to twice the directions
-    mistakes, remarks : each kind once
+    directions, answers : lists of arrays of equal length
+    again : the answers to a second call with each direction
+    doubled : the answers to twice each direction
+    mistakes, remarks : for every kind the first message
+    error : the last exception of the set's methods, or None
+    rounding : the allowed relative rounding error of the values of answers
     """
 
     def __init__(self, domain: Any, shape: tuple[int, ...]) -> None:
@@ -136,7 +141,7 @@ class TriedDomain:
         self.remarks.setdefault(kind, text)
 
     def ask_all(self, directions: list[np.ndarray]) -> None:
-        """Ask for every direction, twice, and for its double."""
+        """Call the oracle twice with every direction and once with twice the direction."""
         for direction in directions:
             answers = [self._ask(direction), self._ask(direction), self._ask(2.0 * direction)]
             if not any(answer is None for answer in answers):
@@ -147,7 +152,7 @@ class TriedDomain:
             self.remark("alias", "argmin returns an array that it changes later; minimize copies it, others may not")
 
     def _ask(self, direction: np.ndarray) -> np.ndarray | None:
-        """The answer as an array of our own; None if there is none."""
+        """Return the oracle's answer as a new array; record a mistake and return None if the answer is wrong."""
         given = direction.copy()
         try:
             returned = self.domain.argmin(given)
@@ -168,7 +173,7 @@ class TriedDomain:
         return np.asarray(answer, dtype=np.float64)
 
     def compare(self) -> None:
-        """Every answer with all others, in its direction."""
+        """Compare the answer to every direction with all other answers, by their values in this direction."""
         points = np.array([*self.answers, *self.again, *self.doubled]).reshape(3 * len(self.answers), -1)
         n, maximal, worse = len(self.answers), 0, 0
         for k, direction in enumerate(self.directions):
@@ -206,14 +211,14 @@ class TriedDomain:
             }
 
     def _is_worse(self, kind: str, text: str) -> None:
-        """A mistake of an oracle that claims to be exact."""
+        """Record a mistake, or a remark if the domain says that its oracle is not exact."""
         if self.exact:
             self.mistake(kind, text)
         else:
             self.remark(kind, f"{text} (it says exact = False)")
 
     def try_other_methods(self) -> None:
-        """Those that the set has besides argmin."""
+        """Test the optional methods that the set has."""
         for name in ("start", "contains", "lower_bound", "diameter"):
             try:
                 if getattr(self.domain, name, None) is not None:

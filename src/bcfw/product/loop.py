@@ -1,4 +1,4 @@
-"""The loop of :func:`bcfw.minimize`: choose blocks, ask their oracles, step; certify from time to time."""
+"""The loop of :func:`bcfw.minimize`: choose blocks, call their oracles, step, and compute certificates at intervals."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from bcfw.product.trackers import Tracker
 from bcfw.run import Info, Run
 from bcfw.selection import Facts, Rule
 
-#: All steps between two certificates together that promise less than this share of |f| gain nothing that can be seen.
+#: The run stalls if the expected decrease of f over all steps between two certificates is at most this share of |f|.
 STALL = 1e-16
 
 
 @dataclass(frozen=True)
 class IterationInfo(Info):
-    """What a callback of :func:`bcfw.minimize` sees after each iteration; return True from it to stop.
+    """What a callback of :func:`bcfw.minimize` sees after each iteration; a callback that returns True stops the run.
 
-    ``value`` and ``gap`` are those of the latest certificate, taken at iteration ``certified_iters``; ``x`` is a copy
-    of the current point.
+    ``value`` and ``gap`` were computed by the latest certificate, at iteration ``certified_iters``; ``x`` is a copy of
+    the current point.
     """
 
     @property
@@ -35,12 +35,12 @@ class IterationInfo(Info):
 
     @property
     def certified_iters(self) -> int:
-        """When the latest certificate was taken."""
+        """Iteration of the latest certificate."""
         return int(self.latest["iters"])
 
     @property
     def value(self) -> float:
-        """The objective at the latest certificate."""
+        """Value of the objective at the latest certificate."""
         return self.latest["value"]
 
     @property
@@ -55,7 +55,7 @@ class IterationInfo(Info):
 
 @dataclass
 class Certificate:
-    """Value and full Frank-Wolfe gap ``sum_i <g_i, x_i - v_i>`` of a point x."""
+    """Value and full Frank-Wolfe gap ``sum_i <g_i, x_i - v_i>`` of a point x, and whether all block gaps are proven."""
 
     x: list[np.ndarray]
     value: float
@@ -65,13 +65,15 @@ class Certificate:
 
 
 class Loop:
-    """The state of one run.
+    """The state of one run of :func:`bcfw.minimize`.
 
     Attributes
     ----------
     n_iters : iterations done
     lmo_calls : per block, calls of its oracle for steps
-    certificate_calls : calls for certificates and tests, of all blocks together
+    certificate_calls : oracle calls for certificates and tests, summed over the blocks
+    latest : the certificate of the current point; None after a step
+    best : the certificate with the smallest gap so far
     """
 
     def __init__(
@@ -86,20 +88,21 @@ class Loop:
         self.n_iters = 0
         self.lmo_calls = [0] * len(tracker.x)
         self.certificate_calls = 0
-        self._rng = np.random.default_rng(0)  # of its own, so that tests change no run
+        self._rng = np.random.default_rng(0)  # separate from the generator of the run, so that tests do not change it
         self.latest: Certificate | None = None
         self.best: Certificate | None = None
-        self._untested: tuple[Sequence[np.ndarray], list[Answer]] | None = None  # of the latest certificate
-        self._promised = math.inf  # what the steps since the latest certificate promise to gain
+        # gradients and answers of the latest certificate, until they are tested
+        self._untested: tuple[Sequence[np.ndarray], list[Answer]] | None = None
+        self._promised = math.inf  # sum of gamma * slope over the steps since the latest stall check
         self._calls_then = list(self.lmo_calls)
         self._gap_then = math.inf
 
     def copy_point(self) -> list[np.ndarray]:
-        """A copy of the current point, in the blocks' shapes."""
+        """Return a copy of the current point, each block in its shape."""
         return [block.reshape(shape).copy() for block, shape in zip(self.tracker.x, self.oracle.shapes, strict=True)]
 
     def solve(self, rule: Rule, gap_every: int) -> Certificate:
-        """Iterate until the run says stop; the certificate of the point to return."""
+        """Iterate until the run stops, and return the certificate of the result."""
         run, next_certificate = self.run, gap_every
         self.certify()
         for blocks in rule.iterations(self.facts):
@@ -116,7 +119,7 @@ class Loop:
         return self.finish()
 
     def iterate(self, blocks: Iterable[int]) -> None:
-        """One iteration (flexible-blocks-2026, Alg. 1): gradients and vertices at the current point, then one move."""
+        """Do one iteration (flexible-blocks-2026, Alg. 1): find vertices at the current point, then take one step."""
         tracker, oracle, gaps, calls = self.tracker, self.oracle, self.facts.gaps, self.lmo_calls
         moving: list[int] = []
         choices: list[Choice] = []
@@ -133,12 +136,12 @@ class Loop:
                 moving.append(i)
                 choices.append(choice)
         if asked == len(calls) and total <= self.run.gap_target:
-            self.certify()  # a full gap came for nothing, and it is small enough
+            self.certify()  # all blocks were visited, so that their gaps sum to the full gap, which is small enough
         if moving and self.run.status is None:
             self.step(moving, choices)
 
     def step(self, moving: list[int], choices: list[Choice]) -> None:
-        """Choose sizes and go."""
+        """Choose the step sizes of the moving blocks and take the step."""
         directions = [choice.direction for choice in choices]
         slopes = [choice.slope for choice in choices]
         probe = self.tracker.probe(moving, directions, slopes)
@@ -151,8 +154,8 @@ class Loop:
             self._promised += gamma * choice.slope
 
     def certify(self) -> None:
-        """Compute value and full gap at the current point, record them, and judge the run by them."""
-        if self.latest is not None:  # the point has not moved since
+        """Compute value and full gap at the current point, record both, and stop the run if the gap is small enough."""
+        if self.latest is not None:  # the point has not moved since the latest certificate
             return
         tracker, run, facts = self.tracker, self.run, self.facts
         tracker.refresh()
@@ -181,11 +184,12 @@ class Loop:
             run.status = "estimated"
 
     def test(self) -> None:
-        """Raise where a user's oracle or gradient is wrong at the point of the latest certificate.
+        """Raise if a user's oracle or gradient is wrong at the point x of the latest certificate.
 
-        An exact oracle is asked for a point that is best in another direction, which must not be better in this one; a
-        gradient must belong to the values of f along the line from x to the vertices, or, if these are x, to others.
-        Done at the certificates number 1, 2, 4, 8, ... and at the last one.
+        Every exact oracle of a user is called with another direction; the returned point must not be better in the
+        direction of the gradient than the vertex. The gradient must agree with values of f along the line from x to the
+        vertices, or, if all vertices are x, to other points. Tests run at the certificates number 1, 2, 4, 8, ... and
+        at the last certificate.
         """
         if self._untested is None:
             return
@@ -204,7 +208,7 @@ class Loop:
             self.tracker.test(ends)
 
     def check_stall(self) -> None:
-        """Stop where every block was visited since the last check, but neither value nor gap has become smaller."""
+        """Stop the run if neither value nor gap decreased since the last check, although all blocks were visited."""
         latest = self.latest
         visited = all(calls > then for calls, then in zip(self.lmo_calls, self._calls_then, strict=True))
         if latest is None or not visited:
@@ -217,7 +221,7 @@ class Loop:
         self._gap_then = latest.gap
 
     def finish(self) -> Certificate:
-        """The certificate of the point to return: the last one; if f is not convex, the one of the smallest gap."""
+        """Return the certificate of the result: the last one or, if f is not convex, the one with the smallest gap."""
         self.certify()
         self.test()
         self.run.rows[-1]["certificate_calls"] = self.certificate_calls

@@ -1,4 +1,4 @@
-"""``bcfw.minimize``: a smooth function over a product of sets that have a linear minimisation oracle."""
+"""``bcfw.minimize`` and its result, and the checks of its arguments; the iterations are in :mod:`bcfw.product.loop`."""
 
 from __future__ import annotations
 
@@ -22,43 +22,43 @@ from bcfw.selection import Facts, find_rule
 #: Passes over the blocks between certificates, by default.
 PASSES_PER_CERTIFICATE = 10
 
-#: What a run that was too slow may try.
+#: Advice for runs that end before they converge.
 PAIRWISE = "on polytopes direction='pairwise' often takes far fewer iterations"
 
 
 @dataclass(repr=False)
 class MinimizeResult:
-    """What :func:`bcfw.minimize` returns.
+    """Result of :func:`bcfw.minimize`.
 
     Attributes
     ----------
     x : list of arrays, one per block; or an array
-        The last point; of an objective that is known not to be convex, the one of the smallest gap that was computed.
-        An array where a domain was given without a list.
+        The last point. If the objective is declared not convex, the point with the smallest gap among all points whose
+        gap was computed. x is an array if one domain was given instead of a list.
     value : float
         f(x).
     gap : float
         The full Frank-Wolfe gap ``sum_i max_{v in C_i} <grad_i f(x), x_i - v>``, computed at x. For convex f it bounds
         ``f(x) - min f``; for every f it is zero at stationary points only.
     block_gaps : (m,) array
-        Its summands.
+        The gap of each block; their sum is ``gap``.
     certified : bool
-        Whether ``gap`` is proven to be at least ``f(x) - min f``, provided that f is convex where ``convex`` is None.
-        False if the oracle of a block is declared not exact and gives no lower bound, and if f is not convex.
+        Whether ``gap`` is proven to be at least ``f(x) - min f``. If ``convex`` is None, the proof assumes that f is
+        convex. False if f is not convex, or if the oracle of a block is not exact and gives no lower bound.
     convex : True, False or None
-        Whether f is convex, as the objective says; None if it does not say.
+        Whether f is convex, as declared or found by the objective; None: unknown.
     status : str
-        "converged" (gap <= tol), "estimated" (the same, but not certified), "max_iters", "max_seconds", "stopped" (by a
-        callback), "interrupted" (Ctrl-C) or "stalled" (steps no longer gain anything in floating point).
+        "converged" (gap <= tol), "estimated" (gap <= tol, but the gap is not proven), "max_iters", "max_seconds",
+        "stopped" (by a callback), "interrupted" (Ctrl-C) or "stalled" (steps no longer decrease f in floating point).
     n_iters : int
     lmo_calls : (m,) array
         Calls of each block's oracle for steps.
     certificate_calls : int
-        Calls for certificates, and for tests of users' oracles and gradients, of all blocks together.
+        Oracle calls for certificates and for tests of users' oracles and gradients, summed over the blocks.
     seconds : float
     history : dict of arrays
-        iters, seconds, value, gap, lmo_calls, certificate_calls: one row at the start, one per certificate, one at
-        exit.
+        The columns iters, seconds, value, gap, lmo_calls and certificate_calls, with one row per certificate; the first
+        certificate is computed at the start, the last one at the end.
     """
 
     x: Any
@@ -75,7 +75,7 @@ class MinimizeResult:
     convex: bool | None = None
 
     def summary(self) -> str:
-        """One line on the run."""
+        """Return one line with status, iterations, time, value and gap of the run."""
         proof = "certified if f is convex" if self.convex is None else "certified"
         if not self.certified:
             proof = "of a function that is not convex" if self.convex is False else "not certified"
@@ -105,48 +105,52 @@ def minimize(
 ) -> MinimizeResult:
     """Minimise a smooth function over a product of sets, by block-iterative Frank-Wolfe.
 
-    Solves ``min f(x_1, ..., x_m)`` with every x_i in a compact convex set C_i over which linear functions are easily
-    minimised (flexible-blocks-2026). An iteration chooses some blocks, asks each of their oracles for the vertex
-    ``v_i = argmin_{v in C_i} <grad_i f(x), v>``, and moves them towards it. x is a list with one array per block, or,
-    where a domain is given without a list, an array.
+    Solves ``min f(x_1, ..., x_m)``, where every x_i is in a compact convex set C_i over which it is easy to minimise
+    linear functions (flexible-blocks-2026). An iteration chooses some blocks, calls the oracle of each chosen block for
+    the vertex ``v_i = argmin_{v in C_i} <grad_i f(x), v>``, and moves these blocks towards their vertices. x is a list
+    with one array per block; if ``domains`` is one set instead of a list, x is an array.
 
-    A user's functions and sets are tested on the way, at the certificates number 1, 2, 4, 8, ... and at the last one:
-    the gradient against values of f between x and the vertices, each oracle against what it answers to another
-    direction (:func:`bcfw.check_objective` and :func:`bcfw.check_domain` test more).
+    A user's functions and sets are tested during the run, at the certificates number 1, 2, 4, 8, ... and at the last
+    certificate: the gradient is compared with values of f between x and the vertices, and the answers of each oracle to
+    different directions are compared with each other. :func:`bcfw.check_objective` and :func:`bcfw.check_domain` test
+    more.
 
     Parameters
     ----------
     objective : (f, grad), or an object
-        Two functions of x, the second of which returns a list of arrays; or an object with ``value(x)``,
-        ``gradient(x)`` and, if it has them, ``block_gradient(x, i)``, ``smoothness`` (a number), ``block_smoothness``
-        (m numbers) and ``convex`` (False for a function that is not); or one of ``bcfw.objectives``, whose steps cost
-        one block instead of all.
+        A pair of functions of x; ``grad`` returns a list of arrays, or one array if x is an array. Or an object with
+        methods ``value(x)`` and ``gradient(x)``; ``block_gradient(x, i)``, ``smoothness`` (a number),
+        ``block_smoothness`` (m numbers) and ``convex`` (True, False or None) are used if the object has them. Or an
+        object of ``bcfw.objectives``; a step on its ready-made functions uses the data of the chosen blocks only.
     domains : list of m sets, or one set
-        Of ``bcfw.domains``, or any objects with ``argmin(direction)`` that returns an array. With one set that is not
-        in a list, x is an array everywhere, for the functions, x0, callbacks and the result.
+        Sets of ``bcfw.domains``, or any objects with a method ``argmin(direction)`` that returns an array. With one set
+        instead of a list, x is an array everywhere: for the functions, x0, callbacks and the result.
     x0 : list of m arrays (or one array), or None
-        A feasible start; None, or None for a block: the domain's ``start()``, or ``argmin`` of zeros if it has a
-        ``shape``.
+        A feasible start. If x0 or its entry for a block is None, the block starts at its domain's ``start()``, or at
+        ``argmin`` of zeros if the domain has a ``shape`` but no ``start()``.
     selection : str, rule or function
         Which blocks come next: "permuted", "full", "cyclic", "uniform", "gap", "greedy", a rule of ``bcfw.selection``,
         or a function ``choose(t, rng, gaps)`` that returns one or more indices.
     step : str or rule
-        How far: "adaptive", "short" (needs ``smoothness``), "line-search", "open-loop", or one of ``bcfw.steps`` with
-        options.
+        How the step size is chosen: "adaptive", "short" (needs ``smoothness``), "line-search", "open-loop", or a rule
+        of ``bcfw.steps`` with options.
     direction : "fw", "away", "pairwise" or "blended"
-        Where to: all but "fw" keep the vertices that a block is a mixture of, converge much faster where the solution
-        lies in a face of a polytope, and need memory for these vertices.
+        The direction in which a block moves. All but "fw" store the active set of each block: the vertices of which the
+        block is a convex combination. They need more memory, and converge much faster if the solution lies in a face of
+        a polytope.
     tol : float
-        Stop when the full Frank-Wolfe gap is at most this, an absolute number; 0 is allowed.
+        Stop when the full Frank-Wolfe gap is at most this absolute number; 0 is allowed.
     max_iters, max_seconds : float
-        Limits; whichever comes first.
+        Stop at the first of these limits that is reached.
     gap_every : int or None
-        Iterations between certificates, each of which asks all oracles. None: ten passes over the blocks.
+        Iterations between certificates; each certificate calls the oracles of all blocks. None: ten passes over the
+        blocks.
     callbacks : sequence of callables
-        Each is called with an info (``n_iters, seconds, x, value, gap``) after every iteration; True stops. See
-        :func:`bcfw.train` about ``start`` and ``finish``.
+        Each is called with an info (``n_iters, seconds, x, value, gap``) after every iteration; if it returns True, the
+        run stops. See :func:`bcfw.train` about ``start`` and ``finish``.
     seed : int
-        Makes the run reproducible (but for ``bcfw.selection.CostAware``, which reads the clock).
+        Seed of the random numbers. Runs with equal seeds are equal, except with ``bcfw.selection.CostAware``, which
+        uses measured times.
     verbose : int
         0 quiet, 1 a live display, 2 plain lines.
 
@@ -157,13 +161,13 @@ def minimize(
     Raises
     ------
     OracleError
-        If an oracle does not minimise: the gap of its block is negative, or a better point is known.
+        If an oracle does not minimise: the gap of its block is negative, or a better point of its set is known.
     ObjectiveError
         If the gradient does not belong to f.
 
     Examples
     --------
-    The point of a simplex that is nearest to a given one:
+    The point of a simplex that is nearest to a given point:
 
     >>> import numpy as np, bcfw
     >>> target = np.array([0.9, 0.4, -0.2])
@@ -173,7 +177,7 @@ def minimize(
     >>> result.status, result.x.round(6)
     ('converged', array([0.75, 0.25, 0.  ]))
 
-    The nearest points of two sets, a block each:
+    The nearest points of two sets, with one block per set:
 
     >>> f = lambda x: 0.5 * ((x[0] - x[1]) ** 2).sum()
     >>> grad = lambda x: [x[0] - x[1], x[1] - x[0]]
@@ -226,7 +230,7 @@ def make_result(certificate: Certificate, loop: Loop, run: Run) -> MinimizeResul
 def check_options(
     direction: Any, step: Any, tol: Any, max_iters: Any, max_seconds: Any, gap_every: Any, seed: Any
 ) -> None:
-    """Each with its own error."""
+    """Raise OptionError unless all options are valid and ``step`` and ``direction`` go together."""
     if not isinstance(direction, str) or direction not in DIRECTIONS:
         raise OptionError(f"direction {direction!r} is unknown; {nearest(str(direction), DIRECTIONS)}")
     if direction != "fw" and isinstance(step, OpenLoop):
@@ -240,12 +244,12 @@ def check_options(
 
 
 def is_domain(domains: Any) -> bool:
-    """Whether it is one set, and no list of them."""
+    """Return whether ``domains`` is a single set and not a list of sets."""
     return not isinstance(domains, type | np.ndarray) and callable(getattr(domains, "argmin", None))
 
 
 def read_domains(domains: Any) -> list[Any]:
-    """One domain per block, each with a memory of its own."""
+    """Return one domain per block, each with its own state; raise OptionError for anything but a list of sets."""
     if isinstance(domains, type):
         raise OptionError(f"the domain is the class {domains.__name__}; give an instance, {domains.__name__}(...)")
     if isinstance(domains, str | bytes) or not isinstance(domains, Sequence) or len(domains) == 0:
@@ -259,7 +263,7 @@ def read_domains(domains: Any) -> list[Any]:
 
 
 def read_start(domains: list[Any], x0: Any) -> tuple[list[np.ndarray], list[tuple[int, ...]]]:
-    """The start as flat arrays of our own, and the shapes of the blocks."""
+    """Return the start as new flat arrays, one per block, and the shapes of the blocks."""
     given = [None] * len(domains) if x0 is None else x0
     if not isinstance(given, list | tuple | np.ndarray) or len(given) != len(domains):
         raise InputError(f"x0 must be a list of {len(domains)} arrays, one per block")
@@ -268,7 +272,7 @@ def read_start(domains: list[Any], x0: Any) -> tuple[list[np.ndarray], list[tupl
 
 
 def start_of_block(i: int, domain: Any, given: Any) -> np.ndarray:
-    """A checked copy of the given point, or one that the domain offers."""
+    """Return the start of block i: a checked copy of the given point, or a point of the domain if None is given."""
     shape = getattr(domain, "shape", None)
     wanted = () if shape is None else tuple(int(size) for size in np.atleast_1d(shape))
     known = given is None and trusted(domain)

@@ -1,4 +1,4 @@
-"""``bcfw.check_objective``: find the mistakes people make in a function of their own before ``minimize`` does."""
+"""``bcfw.check_objective``: test a user's objective for wrong gradients, constants and other mistakes."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from bcfw.product.objectives import find_objective
 from bcfw.product.oracle import Oracle
 from bcfw.product.trackers import Tracker
 
-#: Relative rounding allowed between numbers that should be equal or ordered.
+#: Allowed relative rounding error between two numbers that should be equal, or of which one should be larger.
 TOLERANCE = 1e-6
 
-#: At most so many blocks are tried by themselves, along so many lines each, and so many entries of one looked at.
+#: Limits: blocks that are tested separately, lines per block, entries of one gradient that are compared with f.
 BLOCKS, LINES, ENTRIES = 50, 12, 200
 
-#: Blocks and entries that a message names.
+#: Largest number of blocks, and of entries of a gradient, that a message names.
 NAMED = 3
 
 
 def check_objective(objective: Any, domains: Any, x0: Any = None, n_points: int = 3, seed: int = 0) -> list[str]:
-    """Check the functions of an objective against each other, at random points of the domains.
+    """Check an objective's value, gradient and constants against each other at random points of the domains.
 
-    Along lines within each domain (of at most 50 blocks), f must change as its gradient says; where it does not, the
-    entries of the gradient that are farthest from differences of f are named. ``block_gradient`` must be the block of
-    the gradient. Between random points, gradients must not change faster than ``smoothness`` and ``block_smoothness``
-    allow, and slopes must not fall if f is declared convex. Functions must return finite numbers, the same ones for the
-    same x, and leave x as it is.
+    For up to 50 blocks, the change of f along lines within the domain must agree with the gradient; if it does not, the
+    message names the entries of the gradient that are farthest from difference quotients of f. ``block_gradient`` must
+    agree with the block of the gradient. Between random points, gradients must not change faster than ``smoothness``
+    and ``block_smoothness`` allow, and the slope of f must not decrease if f is declared convex. The functions must
+    return finite numbers, must return equal results for equal x, and must not change x.
 
     Parameters
     ----------
@@ -44,12 +44,12 @@ def check_objective(objective: Any, domains: Any, x0: Any = None, n_points: int 
     Returns
     -------
     list of str
-        Remarks that are no errors: a function of which nothing is said, but that is not convex.
+        Remarks that are not errors: a remark if f is not convex and the objective does not say so.
 
     Raises
     ------
     ObjectiveError
-        Listing every kind of mistake found, with the blocks it was found in.
+        If there are mistakes; the message has one line for every kind of mistake, with the first block that has it.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def check_objective(objective: Any, domains: Any, x0: Any = None, n_points: int 
         tried.find(n_points)
     except ObjectiveError:
         raise
-    except Exception as error:  # nothing can be tried any more
+    except Exception as error:  # no further test is possible
         if not tried.mistakes:
             text = str(error) if type(error).__module__.startswith("bcfw.") else f"{type(error).__name__}: {error}"
             if isinstance(error, ValueError) and "read-only" in str(error):
@@ -91,7 +91,15 @@ def check_objective(objective: Any, domains: Any, x0: Any = None, n_points: int 
 
 
 class TriedObjective:
-    """The objective at random points, and what was found."""
+    """The tests of :func:`check_objective` and their results.
+
+    Attributes
+    ----------
+    blocks : the blocks that are tested separately
+    mistakes : for every kind of mistake the messages, one per occurrence
+    remarks : remarks that are not errors
+    error : the exception that ended the tests, or None
+    """
 
     def __init__(self, objective: Any, domains: list[Any], x0: Any, rng: np.random.Generator) -> None:
         self.objective = objective
@@ -107,14 +115,14 @@ class TriedObjective:
         self.mistakes.setdefault(kind, []).append(text)
 
     def lines(self) -> list[str]:
-        """Each kind of mistake with the first block that has it."""
+        """Return one line per kind of mistake: the first message and the number of further ones."""
         return [
             f"{texts[0]} (and {len(texts) - 1} more of this kind)" if len(texts) > 1 else texts[0]
             for texts in self.mistakes.values()
         ]
 
     def tracker(self, x: list[np.ndarray]) -> Tracker:
-        """The objective at a point, which nothing is known about yet."""
+        """Return a new tracker of the objective at a copy of x, without any stored values."""
         copies = [block.copy() for block in x]
         return self.objective.track(copies, self.shapes)  # type: ignore[no-any-return]
 
@@ -125,7 +133,7 @@ class TriedObjective:
         return list(self.tracker([block.ravel() for block in x]).gradients())
 
     def vertex(self, i: int) -> np.ndarray:
-        """An answer to a random direction: dense, or with one entry."""
+        """Return the answer of block i's oracle to a random direction, which is dense or has one non-zero entry."""
         size = len(self.start[i])
         direction = self.rng.standard_normal(size)
         if self.rng.random() < 0.5:
@@ -133,7 +141,7 @@ class TriedObjective:
         return self.oracle.ask(i, direction)
 
     def point(self) -> list[np.ndarray]:
-        """A mixture of the start and two random vertices, in each block."""
+        """Return a random point: in each block a convex combination of the start and two random vertices."""
         found = []
         for i, start in enumerate(self.start):
             one, two, three = self.rng.dirichlet(np.ones(3))
@@ -141,7 +149,7 @@ class TriedObjective:
         return found
 
     def find(self, n_points: int) -> None:
-        """Try everything at the start and at random points."""
+        """Run all tests at the start and at ``n_points`` random points."""
         points = [self.start, *(self.point() for _ in range(n_points))]
         for x in points:
             self.try_again(x)
@@ -153,7 +161,7 @@ class TriedObjective:
         self.try_constants(points)
 
     def try_again(self, x: list[np.ndarray]) -> None:
-        """Whether the same point gives the same numbers."""
+        """Test that two evaluations at x agree and that gradients are finite."""
         one, two = self.value(x), self.value(x)
         if abs(one - two) > TOLERANCE * (abs(one) + abs(two)):
             self.mistake("values", f"f gives different values at one point: {one:.6g} and {two:.6g}")
@@ -164,7 +172,7 @@ class TriedObjective:
                 self.mistake("gradients", f"block {i}: the gradient is another one at the same point")
 
     def try_block(self, i: int, x: list[np.ndarray]) -> bool:
-        """Whether the gradient of block i is right along some lines."""
+        """Return whether the gradient of block i agrees with f along some random lines."""
         if "finite" in self.mistakes:
             return True
         for _ in range(min(LINES, 2 + len(x[i]))):
@@ -176,7 +184,10 @@ class TriedObjective:
         return True
 
     def name_entries(self, i: int, x: list[np.ndarray]) -> None:
-        """Entries whose central differences are farthest from the gradient; points beside the domain are tried."""
+        """Report the entries of block i's gradient that are farthest from central differences of f.
+
+        The differences use points outside the domain; entries at which f raises there are skipped.
+        """
         claimed = self.gradients(x)[i]
         h = TOLERANCE * max(size(x[i]), size(self.start[i] - x[i]))
         places = np.sort(self.rng.permutation(len(claimed))[:ENTRIES])
@@ -197,7 +208,7 @@ class TriedObjective:
             self.mistake("entries", f"block {i}: the entries of the gradient that are farthest from f: {named}")
 
     def _entry(self, i: int, k: int) -> str:
-        """An entry by its indices."""
+        """Return the indices of entry k of block i as text."""
         return str([int(index) for index in np.unravel_index(k, self.shapes[i])]) if self.shapes[i] else "[]"
 
     def try_block_gradients(self, x: list[np.ndarray]) -> None:
@@ -215,7 +226,7 @@ class TriedObjective:
                 )
 
     def try_constants(self, points: list[list[np.ndarray]]) -> None:
-        """Smoothness and convexity between pairs of points, far from each other and near."""
+        """Test smoothness constants and convexity on pairs of points, some far apart and some close."""
         tracker = self.tracker(points[0])
         constants = tracker.block_smoothness
         for x, far in itertools.pairwise(points):
@@ -230,7 +241,11 @@ class TriedObjective:
     def try_pair(
         self, x: list[np.ndarray], y: list[np.ndarray], convex: bool | None, constant: Any, name: str, only: Any = None
     ) -> None:
-        """``|g(y) - g(x)| <= L |y - x|`` of some blocks, and ``<g(y) - g(x), y - x> >= 0`` for convex f."""
+        """Test ``|g(y) - g(x)| <= L |y - x|``, and ``<g(y) - g(x), y - x> >= 0`` if f is convex.
+
+        L is ``constant`` (None: the first inequality is not tested). On its left side are the gradients of the blocks
+        ``only``, or of all blocks if ``only`` is None.
+        """
         g, h = np.concatenate(self.gradients(x)), np.concatenate(self.gradients(y))
         step, change = np.concatenate(y) - np.concatenate(x), h - g
         rounding = TOLERANCE * (size(g) + size(h))
@@ -254,5 +269,5 @@ class TriedObjective:
 
 
 def size(v: np.ndarray) -> float:
-    """Euclidean norm."""
+    """Return the Euclidean norm of v."""
     return float(np.linalg.norm(v))

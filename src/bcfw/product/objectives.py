@@ -1,4 +1,4 @@
-"""Objectives of :func:`bcfw.minimize`: users' functions, and functions of a product ``sum_i A_i x_i``."""
+"""Objectives of :func:`bcfw.minimize`: users' functions, and ready-made functions of ``sum_i A_i x_i``."""
 
 from __future__ import annotations
 
@@ -13,27 +13,31 @@ from bcfw.options import Flag, Positive
 from bcfw.product.spectra import is_semidefinite, spectral_norm
 from bcfw.product.trackers import FunctionTracker, Outer, ProductTracker, Tracker
 
-#: A sparse piece of a matrix that has at most so many entries, or so large a share of non-zeros, is kept dense.
+#: A block's sparse matrix is stored as a dense one if it has at most DENSE_ENTRIES entries, or if at least the share
+#: DENSE_SHARE of its entries is not zero.
 DENSE_ENTRIES, DENSE_SHARE = 4096, 0.25
 
 
 class Function:
-    """A differentiable function, by its value and gradient; what :func:`bcfw.minimize` makes of a pair ``(f, grad)``.
+    """A differentiable function, given by functions for its value and gradient.
 
-    Every function takes x, a list with one array per block, which it must not change.
+    :func:`bcfw.minimize` turns a pair ``(f, grad)`` into a Function. Each of these functions takes x, a list with one
+    array per block, and must not change x.
 
     Parameters
     ----------
     value : function of x that returns a number
     gradient : function of x that returns a list with one array per block, of the block's shape
     block_gradient : function of x and i that returns the gradient of block i, or None
-        Where it is cheaper than the whole gradient, steps cost less.
+        Steps cost less if it is cheaper than the whole gradient.
     smoothness : float or None
         Lipschitz constant of the gradient (or a larger number); ``step="short"`` needs it.
     block_smoothness : (m,) array or None
-        The same for changes of one block alone; used by short steps on one block at a time.
+        Entry i is the Lipschitz constant of block i's gradient when block i alone changes. Short steps on one block at
+        a time use it.
     convex : bool or None
-        False: of all points whose gap was computed, the one of the smallest is returned. None: unknown.
+        Whether f is convex; None: unknown. With False, ``minimize`` returns the point with the smallest gap among all
+        points whose gap was computed.
 
     Examples
     --------
@@ -60,7 +64,7 @@ class Function:
         self.convex = None if convex is None else bool(Flag(True).check("objective", "convex", convex))
 
     def track(self, x: list[np.ndarray], shapes: list[tuple[int, ...]]) -> Tracker:
-        """The function at a point that moves."""
+        """Return a tracker of this function, which begins at x."""
         if self.block_smoothness is not None:
             constants = np.asarray(self.block_smoothness, dtype=np.float64)
             if constants.shape != (len(x),) or not (constants > 0.0).all():
@@ -69,10 +73,12 @@ class Function:
 
 
 class OfProduct:
-    """``f(x) = phi(sum_i A_i x_i) + sum_i <c_i, x_i>``; the product is kept up to date, so that a step costs a block.
+    """``f(x) = phi(sum_i A_i x_i) + sum_i <c_i, x_i>``, the base class of the ready-made objectives.
 
-    ``A`` is a list with one matrix (k, n_i) per block, dense or scipy-sparse, or one matrix whose columns are shared
-    out to the blocks in their order; A_i acts on the entries of block i in C order.
+    The product ``sum_i A_i x_i`` is updated at every step, so that a step on one block uses the matrix of this block
+    only. ``A`` is a list with one matrix (k, n_i) per block, dense or scipy-sparse; or one matrix, whose first n_1
+    columns belong to block 1, the next n_2 columns to block 2, and so on. A_i multiplies the entries of block i in C
+    order.
     """
 
     outer: Outer
@@ -99,17 +105,17 @@ class OfProduct:
 
     @property
     def smoothness(self) -> float:
-        """Lipschitz constant of the gradient: the largest size of an eigenvalue of ``A' phi'' A``, or a bound of it."""
+        """Lipschitz constant of the gradient: largest absolute eigenvalue of ``A' phi'' A``, or an upper bound."""
         if self._smoothness is None:
             self._smoothness = self._find_smoothness()
         return self._smoothness
 
     def value(self, x: Any) -> float:
-        """The function at x, computed from nothing but x: a list of blocks, or, of one block, an array."""
+        """Return f(x) for a list of blocks x; if there is one block only, x may be an array."""
         return self._tracker_at([x] if self._is_one_block(x) else x).value()
 
     def gradient(self, x: Any) -> Any:
-        """Its gradient, one array per block; of a block that is an array, an array."""
+        """Return the gradient at x: a list with one array per block, or an array if x is an array."""
         single = self._is_one_block(x)
         blocks = [x] if single else x
         flat = self._tracker_at(blocks).gradients()
@@ -117,7 +123,7 @@ class OfProduct:
         return shaped[0] if single else shaped
 
     def _is_one_block(self, x: Any) -> bool:
-        """Whether x is an array that has as many entries as one matrix has columns."""
+        """Return whether x is an array and there is one matrix with as many columns as x has entries."""
         return isinstance(x, np.ndarray) and len(self._matrices) == 1 and x.size == self._matrices[0].shape[1]
 
     def _tracker_at(self, x: Sequence[Any]) -> Tracker:
@@ -125,14 +131,14 @@ class OfProduct:
         return self.track([block.ravel() for block in blocks], [block.shape for block in blocks])
 
     def track(self, x: list[np.ndarray], shapes: list[tuple[int, ...]]) -> Tracker:
-        """The function at a point that moves."""
+        """Return a tracker of this function, which begins at x."""
         sizes = [len(block) for block in x]
         if self._pieces is None or self._pieces[0] != sizes:
             self._pieces = sizes, [as_piece(matrix) for matrix in self._split(sizes)]
         return ProductTracker(self, self._pieces[1], self._linear(sizes), x, self.n_rows)
 
     def _split(self, sizes: list[int]) -> list[Any]:
-        """One matrix per block."""
+        """Return one matrix per block, for blocks with these numbers of entries."""
         owner = type(self).__name__
         if not self._shared_out:
             widths = [matrix.shape[1] for matrix in self._matrices]
@@ -150,7 +156,7 @@ class OfProduct:
         return [columns[:, end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
     def _linear(self, sizes: list[int]) -> list[np.ndarray] | None:
-        """The c_i as flat arrays, from one per block or one long vector; None without any."""
+        """Return the c_i as flat arrays, from a list of arrays or one long vector; None if there is no linear term."""
         if self._c is None:
             return None
         owner = type(self).__name__
@@ -181,12 +187,12 @@ class OfProduct:
         return spectral_norm(lambda v: back(self.outer.hessian(image(v))), sum(widths))
 
     def block_constants(self, pieces: list[tuple[Any, Any, Any]]) -> Sequence[float]:
-        """Lipschitz constants of one block's gradient in that block, computed when they are first asked for."""
+        """Return the Lipschitz constants of each block's gradient in this block; they are computed at first use."""
         return BlockConstants(self.outer, pieces, self.n_rows)
 
 
 class BlockConstants(Sequence[float]):
-    """Largest eigenvalues, by size, of ``A_i' phi'' A_i``, one per block, each computed once, on demand."""
+    """The largest absolute eigenvalue of ``A_i' phi'' A_i`` for every block i, computed at its first use."""
 
     def __init__(self, outer: Outer, pieces: list[tuple[Any, Any, Any]], n_rows: int) -> None:
         self.outer = outer
@@ -214,7 +220,7 @@ class BlockConstants(Sequence[float]):
         return spectral_norm(second_derivative, matrix.shape[1])
 
 
-# --- the three that are ready -------------------------------------------------------------------------------------
+# --- ready-made objectives ----------------------------------------------------------------------------------------
 
 
 class LeastSquares(OfProduct):
@@ -240,16 +246,18 @@ class LeastSquares(OfProduct):
 
 
 class Quadratic(OfProduct):
-    """``f(x) = 1/2 <p, H p> + sum_i <c_i, x_i>`` of ``p = sum_i A_i x_i``.
+    """``f(x) = 1/2 <p, H p> + sum_i <c_i, x_i>`` with ``p = sum_i A_i x_i``.
 
     Parameters
     ----------
     A : list of (k, n_i) matrices, or one (k, sum n_i) matrix, dense or sparse, or None
-        None: p holds the entries of all blocks, one after the other, and H is the matrix of a quadratic form of x.
+        None: p is the concatenation of all blocks, so that H is the matrix of a quadratic form in x.
     H : (k, k) symmetric matrix, dense or sparse, or None
-        None: the identity. It need not be positive semidefinite; then f is not convex (``convex`` says what was found;
-        None for a large sparse matrix that may be semidefinite: of ``H = R' R`` give R as A).
+        None: the identity. H need not be positive semidefinite. The attribute ``convex`` is True if H is positive
+        semidefinite, False if it is not, and None if this is not known, which happens for large sparse matrices only;
+        if ``H = R' R``, give R as A instead.
     c : list of arrays, one per block, or one array of all entries, or None
+        None: no linear term.
 
     Examples
     --------
@@ -274,11 +282,11 @@ class Quadratic(OfProduct):
 
 
 class Logistic(OfProduct):
-    """``f(x) = 1/k sum_j log(1 + exp(-y_j p_j))`` of ``p = sum_i A_i x_i``: the mean loss of a linear classifier.
+    """``f(x) = 1/k sum_j log(1 + exp(-y_j p_j))`` with ``p = sum_i A_i x_i``: the mean loss of a linear classifier.
 
     Parameters
     ----------
-    A : list of (k, n_i) matrices, or one (k, sum n_i) matrix, dense or sparse; a row per example
+    A : list of (k, n_i) matrices, or one (k, sum n_i) matrix, dense or sparse; one row per example
     y : (k,) array of -1 and 1
     """
 
@@ -290,7 +298,7 @@ class Logistic(OfProduct):
         self.outer = MeanLogistic(labels)
 
 
-# --- outer functions ----------------------------------------------------------------------------------------------
+# --- outer functions phi ------------------------------------------------------------------------------------------
 
 
 class HalfSquare:
@@ -378,7 +386,7 @@ class MeanLogistic:
     def bregman(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> float:
         before, change = -self.y[rows] * p[rows], -self.y[rows] * q
         slopes = r[rows] * q * len(self.y)
-        if np.abs(change).max(initial=0.0) < 1.0:  # log(1 + e^(a+b)) - log(1 + e^a) without cancelling the constants
+        if np.abs(change).max(initial=0.0) < 1.0:  # log(1 + e^(a+b)) - log(1 + e^a) without cancellation
             rises = np.log1p(self._expit(before) * np.expm1(change))
         else:
             rises = np.logaddexp(0.0, before + change) - np.logaddexp(0.0, before)
@@ -389,9 +397,9 @@ class MeanLogistic:
 
 
 def find_objective(objective: Any, single: bool = False) -> Any:
-    """An object that can be tracked, from whatever :func:`bcfw.minimize` takes.
+    """Return an objective with a method ``track``, from any objective that :func:`bcfw.minimize` accepts.
 
-    With ``single``, a user's functions are those of an array, and not of a list of arrays.
+    With ``single``, a user's functions take an array instead of a list of arrays.
     """
     if isinstance(objective, type):
         raise OptionError(f"objective is the class {objective.__name__}; give an instance")
@@ -405,7 +413,7 @@ def find_objective(objective: Any, single: bool = False) -> Any:
 
 
 def named_parts(objective: Any) -> dict[str, Any]:
-    """The arguments of :class:`Function` that a user's object has as methods and attributes."""
+    """Return the arguments of :class:`Function`, taken from the methods and attributes of a user's object."""
     for name in ("value", "gradient"):
         if not callable(getattr(objective, name, None)):
             raise OptionError(f"objective has no method {name}; give a pair (f, grad), or value(x) and gradient(x)")
@@ -414,7 +422,7 @@ def named_parts(objective: Any) -> dict[str, Any]:
 
 
 def of_one_block(parts: dict[str, Any]) -> Function:
-    """The function of a list with one array, from the parts of a function of an array."""
+    """Return a Function of a list with one array, from the arguments for a function of an array."""
     value, gradient, constants = parts["value"], parts["gradient"], parts["block_smoothness"]
     return Function(
         lambda x: value(x[0]),
@@ -426,7 +434,7 @@ def of_one_block(parts: dict[str, Any]) -> Function:
 
 
 def read_matrix(owner: str, matrix: Any) -> Any:
-    """A finite real matrix, dense or sparse."""
+    """Return a real matrix as a float64 array or sparse matrix; raise InputError unless all entries are finite."""
     from scipy.sparse import csc_matrix, issparse
 
     try:
@@ -441,7 +449,7 @@ def read_matrix(owner: str, matrix: Any) -> Any:
 
 
 def read_symmetric(owner: str, matrix: Any, order: int) -> Any:
-    """A symmetric matrix of one order."""
+    """Return a symmetric matrix of this order; raise InputError for any other matrix."""
     found = read_matrix(owner, matrix)
     if found.shape != (order, order):
         raise InputError(f"{owner} has shape {found.shape}, expected ({order}, {order})")
@@ -451,7 +459,7 @@ def read_symmetric(owner: str, matrix: Any, order: int) -> Any:
 
 
 def read_vector(owner: str, name: str, values: Any, length: int) -> np.ndarray:
-    """A finite vector of one length."""
+    """Return a new vector of this length; raise InputError unless all entries are finite numbers."""
     try:
         found = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -464,7 +472,10 @@ def read_vector(owner: str, name: str, values: Any, length: int) -> np.ndarray:
 
 
 def as_piece(matrix: Any) -> tuple[Any, Any, Any]:
-    """The rows that a block's matrix reaches, the matrix on these rows, and its transpose."""
+    """Return rows, matrix and transpose of a block.
+
+    The rows are those with non-zero entries if the matrix is sparse, else all rows; the returned matrix has these rows.
+    """
     if isinstance(matrix, np.ndarray):
         return slice(None), matrix, matrix.T
     rows = np.unique(matrix.indices[: matrix.nnz])

@@ -1,7 +1,7 @@
-"""The domains' oracles as the loop asks them: their answers are checked, those of users' sets also against each other.
+"""Calls of the domains' oracles, with checks of every answer.
 
-Whatever a right oracle has answered to one direction is a point of the set, so that its answer to another direction g
-must be at least as good there: ``<g, argmin(g)> <= <g, v>`` for all points v that are known.
+Every answer of a correct oracle is a point of the set. So the answer to a direction g must be at least as good as all
+earlier answers: ``<g, argmin(g)> <= <g, v>`` for every known point v. Oracles of users' sets are tested for this.
 """
 
 from __future__ import annotations
@@ -17,22 +17,25 @@ from bcfw.errors import InputError, OracleError
 from bcfw.product.domains import DOMAINS, Counted
 from bcfw.run import now
 
-#: A gap below minus this, relative to the numbers it is a difference of, is not rounding: the oracle did not minimise.
+#: A negative gap ``<g, x> - <g, v>`` of more than this size, relative to the terms of the two inner products, is not a
+#: rounding error: the oracle did not minimise.
 NEGATIVE_GAP = 1e-9
 
-#: Rounding that is granted to oracles whose answers have less than double precision, in units of their last place.
+#: Rounding allowed to oracles whose answers have less than double precision, in units in the last place of the answer.
 COARSE_ROUNDING = 64.0
 
-#: An oracle's shortest time grows by this factor with every later call: a call that was fast by luck is forgotten.
+#: The shortest measured time of an oracle grows by this factor with every later call, so that one call that was fast by
+#: luck is forgotten.
 AGEING = 1.1
 
-#: So many of the latest answers of a user's oracle are kept, to compare others with them.
+#: Number of latest answers of a user's oracle that are kept, to compare later answers with them.
 REMEMBERED = 8
 
-#: Points that differ by less than this, relative to their largest entry, give no line along which f could be tested.
+#: Two points that differ by at most this, relative to their largest entry, are too close to test f on a line from one
+#: to the other.
 NEAR = 1e-6
 
-#: What to do about an oracle that did not minimise.
+#: Advice about an oracle that did not minimise; the end of messages.
 ADVICE = (
     "argmin(direction) must minimise <direction, v> over a set that contains the start (does it maximise?); "
     "bcfw.check_domain(domain) helps, and an oracle that is not exact must have exact = False"
@@ -40,7 +43,14 @@ ADVICE = (
 
 
 class Answer(NamedTuple):
-    """What a certificate learns about a block: its gap, or an upper bound of it, and whether it is proven to be one."""
+    """Oracle's answer for one block of a certificate.
+
+    Attributes
+    ----------
+    vertex : the point that the oracle returned, flat
+    gap : the block's gap, or an upper bound of the gap
+    proven : whether ``gap`` is proven to be an upper bound
+    """
 
     vertex: np.ndarray
     gap: float
@@ -48,14 +58,14 @@ class Answer(NamedTuple):
 
 
 def trusted(domain: Any) -> bool:
-    """Whether it is one of our own, whose points need not be checked again and again."""
+    """Return whether the domain is one of bcfw's own, whose answers need no repeated checks."""
     if type(domain) is Counted:
         return trusted(domain.domain)
     return type(domain) in DOMAINS
 
 
 def parsed(answer: Any, shape: tuple[int, ...]) -> np.ndarray | str:
-    """What the oracle of a user's set returned, as an array of our own, of any real type; or what is wrong with it."""
+    """Return a new array of any real type with the answer of a user's oracle; or a string that says what is wrong."""
     if answer is None:
         return f"argmin returned None; it must return a point of the domain, an array of shape {shape}"
     if hasattr(answer, "toarray"):
@@ -73,7 +83,7 @@ def parsed(answer: Any, shape: tuple[int, ...]) -> np.ndarray | str:
 
 
 def read_answer(i: int, answer: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """The same, or an error that names the block."""
+    """Return the answer of a user's oracle as a new array; raise OracleError with the block if it is wrong."""
     array = parsed(answer, shape)
     if isinstance(array, str):
         raise OracleError(f"block {i}: {array}", i)
@@ -81,39 +91,45 @@ def read_answer(i: int, answer: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def rounding_of(answer: np.ndarray) -> float:
-    """How far the values of an oracle's answers may be out of order, relative to the numbers that they are sums of."""
+    """Return the allowed rounding error of ``<direction, answer>``, relative to the terms of this inner product."""
     single = answer.dtype.kind == "f" and answer.dtype.itemsize < 8
     return max(NEGATIVE_GAP, COARSE_ROUNDING * float(np.finfo(answer.dtype).eps)) if single else NEGATIVE_GAP
 
 
 def mirrored(direction: np.ndarray) -> np.ndarray:
-    """The negative; or, where all entries have one sign, the direction mirrored within its range.
+    """Return the negative direction; or, if all entries have one sign, the direction reflected within its range.
 
-    Some oracles are made for one sign only, such as those that find shortest paths.
+    Some oracles accept entries of one sign only, for example shortest-path oracles.
     """
     low, high = direction.min(), direction.max()
     return -direction if low < 0.0 < high else (low + high) - direction
 
 
 def other_directions(direction: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-    """Directions of the same signs in which other points may be best, the most promising one first."""
+    """Return three directions with different minimisers, the most promising first.
+
+    If all entries of ``direction`` have one sign, all entries of the three directions have this sign, too.
+    """
     anywhere = np.copysign(1.0 + rng.random(len(direction)), direction.max())
     return [mirrored(direction), anywhere, mirrored(anywhere)]
 
 
 class Oracle:
-    """Asks the domains for vertices, and checks what they answer.
+    """The oracles of all blocks; each answer is checked.
 
     Parameters
     ----------
     domains : one per block
-    x : the current point, flat
-    shapes : of the blocks
-    seconds : (m,) where the shortest time of each is kept, which grows with every later call, or None
+    x : the current point, one flat array per block
+    shapes : shapes of the blocks
+    seconds : (m,) or None
+        Array that receives the shortest measured time of each block's oracle (see ``AGEING``); None: no timing.
 
     Attributes
     ----------
-    doubted : the blocks whose domain is a user's, and claims to have an exact oracle
+    exact : per block, whether its domain says that ``argmin`` is exact
+    doubted : the blocks whose domain is a user's and says that ``argmin`` is exact
+    rounding : per block, the allowed rounding error of its oracle
     """
 
     def __init__(
@@ -130,7 +146,7 @@ class Oracle:
         self._argmins = [domain.argmin if trusted(domain) else self._asking(i) for i, domain in enumerate(domains)]
 
     def _asking(self, i: int) -> Callable[[np.ndarray], np.ndarray]:
-        """The oracle of a user's domain, which may change its argument and return one array again and again."""
+        """Return a wrapper of a user's ``argmin``, which may change its argument and may reuse its result array."""
         domain, shape, known = self.domains[i], self.shapes[i], self._known[i]
 
         def argmin(direction: np.ndarray) -> np.ndarray:
@@ -144,14 +160,14 @@ class Oracle:
         return argmin
 
     def ask(self, i: int, direction: np.ndarray) -> np.ndarray:
-        """The flat answer of block i to a flat direction."""
+        """Return the answer of block i's oracle to a direction; both are flat."""
         shape = self.shapes[i]
         if len(shape) == 1:
             return np.asarray(self._argmins[i](direction))
         return np.asarray(self._argmins[i](direction.reshape(shape))).ravel()
 
     def __call__(self, i: int, gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """The vertex v of block i, ``v - x`` and the gap ``<g, x - v>``."""
+        """Return the vertex v of block i, ``v - x`` and the gap ``<g, x - v>``."""
         began = 0.0 if self.seconds is None else now()
         try:
             vertex = self.ask(i, gradient)
@@ -167,7 +183,7 @@ class Oracle:
         return vertex, towards, gap
 
     def _examine(self, i: int, gradient: np.ndarray, vertex: np.ndarray, gap: float) -> None:
-        """A gap that is negative or no number: say why, unless it is rounding."""
+        """Raise for a gap that is negative, infinite or nan, unless rounding explains it."""
         self._require_finite(i, gradient)
         if not np.isfinite(vertex).all():
             raise OracleError(f"block {i}: argmin returned nan or infinite numbers", i)
@@ -179,7 +195,7 @@ class Oracle:
             )
 
     def _tolerance(self, i: int, gradient: np.ndarray, one: np.ndarray, other: np.ndarray) -> float:
-        """How far rounding may bring the values of two points out of order."""
+        """Return the allowed rounding error of the difference between the values ``<g, v>`` of two points."""
         return self.rounding[i] * float(np.abs(gradient).dot(np.abs(one) + np.abs(other)))
 
     def _require_finite(self, i: int, gradient: np.ndarray) -> None:
@@ -187,7 +203,11 @@ class Oracle:
             raise InputError(f"block {i}: the gradient holds nan or infinite numbers")
 
     def certified_gap(self, i: int, gradient: np.ndarray, atoms: np.ndarray | None = None) -> Answer:
-        """The gap of a block, or an upper bound of it; an exact oracle must not have known a better point."""
+        """Return the answer and the gap of block i, or an upper bound of the gap if the oracle is not exact.
+
+        For users' domains: raise if the answer lies outside the domain, if an exact oracle has returned a better point
+        before (or one of ``atoms`` is better), or if the oracle's lower bound is above the value of its answer.
+        """
         vertex, _, gap = self(i, gradient)
         domain = self.domains[i]
         least = None if self.exact[i] else self._lower_bound(i, gradient)
@@ -219,7 +239,7 @@ class Oracle:
             raise OracleError(f"block {i}: argmin returned a point that its own domain does not contain", i)
 
     def require_best(self, i: int, gradient: np.ndarray, vertex: np.ndarray, points: np.ndarray | None = None) -> None:
-        """Raise if the answer of an exact oracle is worse than one of these points, or than one of its own answers."""
+        """Raise if an exact oracle's answer is worse than one of ``points`` or than one of its earlier answers."""
         for known in (points, np.array(self._known[i]) if self._known[i] else None):
             if known is None:
                 continue
@@ -236,9 +256,10 @@ class Oracle:
     def another(
         self, i: int, gradient: np.ndarray, rng: np.random.Generator, stuck: bool
     ) -> tuple[np.ndarray | None, int]:
-        """A point of block i that is not the current one, if its oracle has any, and how often the oracle was asked.
+        """Return a point of block i that is not the current point, or None, and the number of oracle calls.
 
-        The negative gradient, which a user's oracle may not be made for, is tried last, and only if no block moves.
+        The negative gradient has signs that a user's oracle may not support. With a user's oracle it is tried last, and
+        only if ``stuck``, which means that no block moves.
         """
         directions = other_directions(gradient, rng)
         if trusted(self.domains[i]) or stuck:
@@ -255,5 +276,5 @@ class Oracle:
 
 
 def near(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two points are too near to each other for a line between them to tell anything."""
+    """Return whether two points are so close that f cannot be tested on the line between them."""
     return bool(np.abs(one - other).max(initial=0.0) <= NEAR * np.abs(other).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""Largest eigenvalues of symmetric operators, and whether a symmetric matrix is positive semidefinite."""
+"""Spectra of symmetric matrices: the largest absolute eigenvalue, and a test for positive semidefiniteness."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
-#: Up to this order, eigenvalues are computed by a dense solver.
+#: Up to this order, :func:`spectral_norm` uses a dense solver; :func:`is_semidefinite` up to four times this order.
 DENSE_ORDER = 256
 
 EPS = float(np.finfo(np.float64).eps)
 
 
 def spectral_norm(multiply: Callable[[np.ndarray], np.ndarray], order: int) -> float:
-    """The largest size of an eigenvalue of a symmetric operator; from Lanczos's method with one per mille on top."""
+    """Return the largest absolute eigenvalue of a symmetric operator.
+
+    Above ``DENSE_ORDER`` the estimate of Lanczos's method is returned, increased by one per mille.
+    """
     if order <= DENSE_ORDER:
         matrix = np.array([multiply(row) for row in np.eye(order)])
         return float(np.abs(np.linalg.eigvalsh(0.5 * (matrix + matrix.T))).max())
@@ -26,11 +29,12 @@ def spectral_norm(multiply: Callable[[np.ndarray], np.ndarray], order: int) -> f
 
 
 def is_semidefinite(matrix: Any) -> bool | None:
-    """Whether a symmetric matrix, dense or sparse, is positive semidefinite up to its own rounding; None if unknown.
+    """Return whether a symmetric matrix H, dense or sparse, is positive semidefinite up to rounding; None if unknown.
 
-    Eigenvalues down to ``-n eps |H|`` count as zero: entries that are rounded bring them there. Of large matrices, a
-    factorisation of the dense ones and the dominant diagonal of sparse ones proves it, and a vector v of Lanczos's
-    method with ``<v, H v>`` below that disproves it.
+    Eigenvalues down to ``-n eps |H|`` count as zero, because rounding the entries of H can move a zero eigenvalue that
+    far. Small matrices are decided by their eigenvalues. A large matrix with a dominant diagonal is semidefinite. Any
+    other large dense matrix is decided by a Cholesky factorisation. Of any other large sparse matrix, Lanczos's method
+    gives a vector v; H is not semidefinite if ``<v, H v>`` is below the limit, and else the answer is unknown.
     """
     order = matrix.shape[0]
     dense = isinstance(matrix, np.ndarray)

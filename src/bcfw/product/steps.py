@@ -1,10 +1,11 @@
-"""Step sizes: how far to go along the directions of one iteration.
+"""Rules for the step sizes of :func:`bcfw.minimize`.
 
-An instance holds options only; :meth:`Step.begin` gives the function that chooses the sizes of one run.
+An instance holds options only; :meth:`Step.begin` returns the function that chooses the step sizes of one run.
 
-Sizes that are right for each block by itself need not be for several at once: for ``f = (x_1 + x_2)^2`` on [-1, 1]^2
-the best step of each block jumps from (1, 1) to (-1, -1) and back for ever (flexible-blocks-2026, Examples 1.1 and
-1.2). So blocks that move together share one line search, or one smoothness constant that is valid for the whole move.
+Step sizes that are best for each block separately can be wrong if several blocks move at once: for
+``f = (x_1 + x_2)^2`` on [-1, 1]^2, the best steps of both blocks jump from (1, 1) to (-1, -1) and back for ever
+(flexible-blocks-2026, Examples 1.1 and 1.2). So the blocks of one iteration share one line search, or one smoothness
+constant that is valid for the whole step.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from bcfw.product.trackers import Probe, Tracker
 
 
 class Move(NamedTuple):
-    """What an iteration may do: block ``blocks[j]`` may go along a direction d_j, by a size in [0, tops[j]].
+    """The directions of one iteration: block ``blocks[j]`` can move along d_j with a step size in [0, tops[j]].
 
     Attributes
     ----------
-    blocks : indices
-    slopes : ``-<g_j, d_j>`` > 0, how fast f falls
+    blocks : indices of the blocks
+    slopes : ``-<g_j, d_j>`` > 0, the rate at which f decreases along d_j
     squares : ``|d_j|^2``
-    tops : largest sizes
-    probe : the objective along the directions
+    tops : largest step sizes
+    probe : evaluates the objective along the directions
     """
 
     blocks: list[int]
@@ -43,15 +44,15 @@ Sizes = Callable[[Move], list[float]]
 
 
 class Step:
-    """A rule for step sizes."""
+    """Base class of rules for step sizes."""
 
     def begin(self, tracker: Tracker) -> Sizes:
-        """The function that chooses the sizes of one run."""
+        """Return the function that chooses the step sizes of one run."""
         raise NotImplementedError
 
 
 def short_sizes(move: Move, M: float) -> list[float]:
-    """``min(top, slope / (M |d|^2))``: the minimisers of the quadratic upper bound with constant M."""
+    """Return ``min(top, slope / (M |d|^2))`` per block: the minimisers of the quadratic upper bound with constant M."""
     return [
         top if M * square * top <= slope else slope / (M * square)
         for slope, square, top in zip(move.slopes, move.squares, move.tops, strict=True)
@@ -65,8 +66,8 @@ class Short(Step):
     Parameters
     ----------
     smoothness : float or None
-        L, for every step. None: the objective's ``smoothness``; where one block moves alone, its own constant, if the
-        objective has ``block_smoothness``.
+        L for every step. None: the objective's ``smoothness``; if one block moves alone and the objective has
+        ``block_smoothness``, the constant of this block.
     """
 
     smoothness: float | None = None
@@ -83,7 +84,7 @@ class Short(Step):
 
 
 def whole(tracker: Tracker) -> float:
-    """The constant for moves of several blocks."""
+    """Return the smoothness constant for steps on several blocks; raise OptionError if the objective has none."""
     L = tracker.smoothness
     if L is None:
         raise OptionError(
@@ -97,23 +98,23 @@ def whole(tracker: Tracker) -> float:
 class Adaptive(Step):
     """Short steps with an estimate M of the smoothness that is tested at every step (flexible-blocks-2026, Alg. 2).
 
-    Each block has its own estimate. An iteration begins with ``shrink`` times the largest one of its blocks, and raises
-    it at least ``grow`` times until the step passes the test. Oracles are asked once. With s the step and B its Bregman
-    distance (see :mod:`bcfw.product.trackers`) the test is
+    Each block has its own estimate. An iteration starts with M = ``shrink`` times the largest estimate of its blocks,
+    and multiplies M by at least ``grow`` until the step passes the test. Each oracle is called once per iteration. Let
+    s be the step and B its Bregman distance (see :mod:`bcfw.product.trackers`). The test is
 
-    - "values": ``B <= M/2 |s|^2``, the paper's (5), which needs values of f only;
-    - "gradients": ``<g+ - g, s> - B >= |g+ - g|^2 / (2M)``, the paper's (29), for convex functions only. It needs the
-      gradient of all blocks at every trial, never gives a smaller M, and has the better constant in the convergence
-      rate.
+    - "values": ``B <= M/2 |s|^2``, equation (5) of the paper, which needs values of f only;
+    - "gradients": ``<g+ - g, s> - B >= |g+ - g|^2 / (2M)``, equation (29) of the paper, for convex functions only. It
+      needs the gradients of all blocks at every trial, never gives a smaller M than "values", and has the better
+      constant in the convergence rate.
 
     Parameters
     ----------
     initial : float or None
-        The first M. None: the curvature of f along the first direction, which is never above the smoothness.
+        The first M. None: the curvature of f along the first step, which is at most the smoothness constant of f.
     shrink, grow : float
         The paper's eta in (0, 1] and tau > 1.
     test : "auto", "values" or "gradients"
-        "auto" takes "gradients" where the objective is declared convex and always computes whole gradients.
+        "auto" uses "gradients" if the objective is declared convex and always computes the gradients of all blocks.
     """
 
     initial: float | None = None
@@ -140,12 +141,16 @@ class Adaptive(Step):
         return Estimates(self, len(tracker.x), needed_by_gradients if test == "gradients" else needed_by_values)
 
 
-#: What is so many times below the rounding of a user's function is no rounding, even if it computes in float32.
+#: A quantity that should not be negative, but is more than this many times the rounding error below zero, is not the
+#: result of rounding, even if the user's function computes in float32.
 CERTAIN = 1e7
 
 
 class Estimates:
-    """The estimates of one run."""
+    """The step sizes of one run with :class:`Adaptive`: ``M`` holds the estimate of each block, None at first.
+
+    ``needed`` returns the smallest M with which a step passes the test; negative if rounding hides it.
+    """
 
     def __init__(self, options: Adaptive, n_blocks: int, needed: Callable[[Move, list[float]], float]) -> None:
         self.options = options
@@ -160,21 +165,21 @@ class Estimates:
         while (needed := self.needed(move, gammas)) > M:
             M = max(M * self.options.grow, needed if needed < math.inf else sys.float_info.min)
             gammas = short_sizes(move, M)
-        if needed < 0.0:  # the test drowns in rounding: nothing is learned from it
+        if needed < 0.0:  # the test is below rounding: keep the old estimate
             M = before
         for i in move.blocks:
             self.M[i] = M
         return gammas
 
     def _first(self, move: Move) -> float:
-        """Curvature along the longest step; where there is none, a constant so small that the longest step is taken."""
+        """Return the curvature along the longest step; without curvature, an M so small that this step is taken."""
         squared = squared_length(move, move.tops)
         fall = sum(map(math.prod, zip(move.tops, move.slopes, strict=True)))
         return max(ratio(2.0 * move.probe.bregman(move.tops), squared), ratio(1e-12 * fall, squared))
 
 
 def ratio(part: float, squared: float) -> float:
-    """Zero where the length of a step has vanished."""
+    """Return ``part / squared``; zero if the squared length is zero."""
     return part / squared if squared > 0.0 else 0.0
 
 
@@ -183,7 +188,7 @@ def squared_length(move: Move, gammas: list[float]) -> float:
 
 
 def needed_by_values(move: Move, gammas: list[float]) -> float:
-    """The smallest M for which the step passes (5); negative if rounding hides it."""
+    """Return the smallest M with which the step passes test (5); negative if rounding hides it."""
     bregman = move.probe.bregman(gammas)
     rounding = move.probe.rounding()
     if 0.0 < rounding >= abs(bregman):
@@ -192,7 +197,7 @@ def needed_by_values(move: Move, gammas: list[float]) -> float:
 
 
 def needed_by_gradients(move: Move, gammas: list[float]) -> float:
-    """The smallest M for which the step passes (29); infinite if none does, negative if rounding hides it."""
+    """Return the smallest M with which the step passes test (29); infinite if none, negative if rounding hides it."""
     bregman = move.probe.bregman(gammas)
     rounding = move.probe.rounding()
     squared, along = move.probe.gradient_change(gammas)
@@ -212,10 +217,10 @@ def needed_by_gradients(move: Move, gammas: list[float]) -> float:
 
 @dataclass(frozen=True)
 class LineSearch(Step):
-    """``gamma_i = gamma``, the best one up to the smallest top: one exact line search, shared by the blocks that move.
+    """One exact line search for all moving blocks: ``gamma_i = gamma``, the best size up to the smallest top.
 
-    In closed form for quadratic objectives; otherwise the root of the derivative is bracketed. Where the objective is
-    not known to be convex, the step is also made to lower it.
+    For quadratic objectives the best size has a closed form; for others, a root of the derivative is bracketed. If the
+    objective is not known to be convex, the step is shortened until it decreases the objective.
     """
 
     def begin(self, tracker: Tracker) -> Sizes:
@@ -229,7 +234,10 @@ class LineSearch(Step):
 
 @dataclass(frozen=True)
 class OpenLoop(Step):
-    """``2m / (k + 2m)`` after k steps on blocks: 2m/(t + 2m) for one block at a time, 2/(t + 2) for all at once."""
+    """``gamma = 2m / (k + 2m)``, with m blocks and k block steps so far.
+
+    In iteration t this is 2m/(t + 2m) if one block moves at a time, and 2/(t + 2) if all blocks move at once.
+    """
 
     def begin(self, tracker: Tracker) -> Sizes:
         double, taken = 2.0 * len(tracker.x), 0
@@ -243,12 +251,12 @@ class OpenLoop(Step):
         return sizes
 
 
-#: Words for the step sizes with their default options.
+#: The words of the option ``step``; each stands for a rule with its default options.
 STEPS: dict[str, type[Step]] = {"adaptive": Adaptive, "short": Short, "line-search": LineSearch, "open-loop": OpenLoop}
 
 
 def find_step(step: Any) -> Step:
-    """The rule behind a word or an instance."""
+    """Return the rule for the option ``step``, a word or an instance of a rule."""
     return named("step", step, Step, STEPS)
 
 

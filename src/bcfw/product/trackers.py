@@ -1,15 +1,15 @@
-"""The current point as steps see it: gradients of blocks, the objective along directions, moves.
+"""Trackers: the current point of a run, with the objective's value, gradients, line search and steps at this point.
 
-Between the loop and an objective stands a *tracker*. It holds the point and whatever the objective wants to keep up to
-date with it, such as a product ``sum_i A_i x_i``, so that a step on one block costs one block. Blocks are flat float64
-vectors here; only users' functions see them in their shapes.
+A *tracker* is between the loop and an objective. It holds the point, and quantities that depend on the point and are
+updated at every step, such as a product ``sum_i A_i x_i``; so a step on one block uses the data of this block only.
+Blocks are flat float64 vectors in this module; only users' functions get them in their shapes.
 
-With ``s`` the change of the point, ``g`` and ``g+`` the gradients before and after, step sizes rest on the Bregman
-distance
+Let ``s`` be the change of the point, and ``g`` and ``g+`` the gradients before and after the step. Step sizes depend on
+the Bregman distance
 
     B = f(x + s) - f(x) - <g, s>,        f(x) - f(x + s) + <g+, s> = <g+ - g, s> - B,
 
-which quadratic objectives know without cancellation.
+which can be computed without cancellation if the objective is quadratic.
 """
 
 from __future__ import annotations
@@ -23,43 +23,44 @@ import numpy as np
 from bcfw.errors import InputError, ObjectiveError
 from bcfw.product.derivatives import VALUE_ROUNDING, Line
 
-#: Differences of block_gradient to the gradient that are looked at more closely, relative to the gradient of the block.
+#: If the relative difference of ``block_gradient`` and the block of the gradient is above this, f is tested along a
+#: line.
 BLOCK_AGREEMENT = 1e-3
 
-#: A step on a function that is not convex must gain at least this share of what its slope promises.
+#: A step on a function that is not convex must decrease f by at least this share of ``gamma * slope``.
 SUFFICIENT_GAIN = 1e-4
 
 
 class Probe(Protocol):
-    """The objective at ``x + sum_i gamma_i d_i``, for fixed directions d_i of some blocks and any sizes gamma_i."""
+    """The objective at ``x + s`` with ``s = sum_i gamma_i d_i``, for fixed directions d_i and any sizes gamma_i."""
 
     def bregman(self, gammas: list[float]) -> float:
-        """``f(x + s) - f(x) - <g, s>``."""
+        """Return the Bregman distance ``f(x + s) - f(x) - <g, s>``."""
 
     def rounding(self) -> float:
-        """How wrong the latest :meth:`bregman` may be."""
+        """Return the allowed rounding error of the latest result of :meth:`bregman`."""
 
     def gradient_change(self, gammas: list[float]) -> tuple[float, float]:
-        """``|g+ - g|^2`` over all blocks, and ``<g+ - g, s>``."""
+        """Return ``|g+ - g|^2`` over all blocks, and ``<g+ - g, s>``."""
 
     def best_fraction(self, tops: list[float], slope: float) -> float:
-        """The t in [0, 1] that minimises f at ``gamma = t tops``; ``slope`` < 0 is the derivative at t = 0."""
+        """Return the t in [0, 1] that minimises f at ``gamma = t tops``; ``slope`` < 0 is the derivative at t = 0."""
 
     def move(self, gammas: list[float]) -> None:
         """Make ``x + s`` the current point."""
 
 
 class Tracker(Protocol):
-    """The current point of one run, and the objective there.
+    """The current point of one run, and the objective at this point.
 
     Attributes
     ----------
     x : list of flat arrays; changed in place
     convex : True, False or None (unknown)
     smoothness : Lipschitz constant of the gradient; None if unknown
-    block_smoothness : the same for changes of one block at a time, (m,); None if unknown
-    whole_gradients : whether the gradient of one block costs as much as all of them
-    tested : whether the gradient may be wrong, so that :meth:`test` is worth its costs
+    block_smoothness : (m,) Lipschitz constants of each block's gradient in this block; None if unknown
+    whole_gradients : whether the gradient of one block costs as much as the gradients of all blocks
+    tested : whether :meth:`test` tests the gradient, because it comes from a user and may be wrong
     """
 
     x: list[np.ndarray]
@@ -74,26 +75,26 @@ class Tracker(Protocol):
     def block_smoothness(self) -> Sequence[float] | None: ...
 
     def value(self) -> float:
-        """The objective at the current point."""
+        """Return the objective at the current point."""
 
     def block_gradient(self, i: int) -> np.ndarray:
-        """Gradient of one block, flat."""
+        """Return the gradient of block i as a flat array."""
 
     def gradients(self) -> Sequence[np.ndarray]:
-        """Gradients of all blocks."""
+        """Return the gradients of all blocks as flat arrays."""
 
     def probe(self, blocks: Sequence[int], directions: list[np.ndarray], slopes: list[float]) -> Probe:
-        """Look along directions; ``slopes`` are ``-<g_i, d_i>``."""
+        """Return a probe for steps along these directions; ``slopes`` are ``-<g_i, d_i>``."""
 
     def refresh(self) -> None:
-        """Compute anew what was kept up to date, against the drift of rounding."""
+        """Recompute the maintained quantities, so that rounding errors do not accumulate."""
 
     def test(self, ends: list[np.ndarray]) -> None:
-        """Raise if the gradient is not that of f, along the line from the current point to another."""
+        """Raise if the gradient contradicts the values of f along the line from the current point to ``ends``."""
 
 
 def line_minimiser(slope: Callable[[float], float]) -> float:
-    """A t in [0, 1] where a function that falls at 0 stops falling, by bracketing the root of its derivative."""
+    """Return a t in [0, 1] at which a function that decreases at 0 stops decreasing; ``slope`` is its derivative."""
     if slope(1.0) <= 0.0:
         return 1.0
     from scipy.optimize import brentq
@@ -102,7 +103,10 @@ def line_minimiser(slope: Callable[[float], float]) -> float:
 
 
 def safe_fraction(probe: Probe, tops: list[float], slope: float, start: float) -> float:
-    """Halve a fraction until f falls enough: a stationary point on a line of a non-convex f may lie above its start."""
+    """Return the fraction ``start``, halved until f decreases enough.
+
+    A stationary point of a non-convex f on the line can have a larger value than the first point of the line.
+    """
     t = start
     for _ in range(100):
         change = t * slope + probe.bregman([t * top for top in tops])
@@ -116,7 +120,7 @@ def safe_fraction(probe: Probe, tops: list[float], slope: float, start: float) -
 
 
 class FunctionTracker:
-    """Values and gradients by calls of a user's functions; kept while the point stays."""
+    """Tracker of a user's functions; value and gradients are stored until the point changes."""
 
     tested = True
 
@@ -135,7 +139,7 @@ class FunctionTracker:
         self.forget()
 
     def forget(self) -> None:
-        """The point has changed."""
+        """Discard value and gradients, because the point has changed."""
         self.known_value: float | None = None
         self.known_gradient: list[np.ndarray] | None = None
 
@@ -152,7 +156,7 @@ class FunctionTracker:
             number = float(value)
         except (TypeError, ValueError) as error:
             raise InputError(f"the objective's value must be a number, got {value!r}") from error
-        if isinstance(value, np.floating):  # float32 is less accurate
+        if isinstance(value, np.floating):  # float32 has a larger eps than float64
             self.value_eps = float(np.finfo(value.dtype).eps)
         return number
 
@@ -175,7 +179,7 @@ class FunctionTracker:
 
     def _flat(self, i: int, gradient: Any) -> np.ndarray:
         try:
-            array = np.array(gradient, dtype=np.float64)  # a copy: users may return x itself, or use an array again
+            array = np.array(gradient, dtype=np.float64)  # a copy: users may return x itself, or reuse an array
         except (TypeError, ValueError) as error:
             kind, advice = type(gradient).__name__, "; use .toarray()" if hasattr(gradient, "toarray") else ""
             raise InputError(
@@ -196,12 +200,12 @@ class FunctionTracker:
                 self._test_along(only, functools.partial(self._with_block, i), f"block_gradient(x, {i})")
 
     def _with_block(self, i: int, x: list[np.ndarray]) -> list[np.ndarray]:
-        """Gradients that are what steps on block i use."""
+        """Return gradients with ``block_gradient(x, i)`` for block i and zeros for all other blocks."""
         own = self._flat(i, self.function.block_gradient(x, i))
         return [own if j == i else np.zeros_like(flat) for j, flat in enumerate(self.x)]
 
     def _test_along(self, ends: list[np.ndarray], gradients_at: Any, name: str) -> None:
-        """Raise if these gradients are not those of f on the way from the current point to ``ends``."""
+        """Raise if ``gradients_at`` contradicts the values of f on the line from the current point to ``ends``."""
         found = Line(self._value_at, gradients_at, self.x, ends, self.shapes).contradiction()
         if found is not None:
             raise ObjectiveError(
@@ -217,7 +221,7 @@ class FunctionTracker:
 
 
 class FunctionProbe:
-    """Tries steps in place: the tracker's point is the trial itself, and the last one tried is moved to at the end."""
+    """Probe of a user's function. Trial steps change the tracker's point itself; the step is the last trial."""
 
     def __init__(
         self, tracker: FunctionTracker, blocks: Sequence[int], directions: list[np.ndarray], slopes: list[float]
@@ -233,7 +237,7 @@ class FunctionProbe:
         self._gradient: list[np.ndarray] | None = None
 
     def _try(self, gammas: list[float]) -> None:
-        """Go to a trial point, unless it is the latest."""
+        """Move the tracker to the trial point of these sizes, unless it is already there."""
         if gammas is self._tried:
             return
         if self._tried is None:
@@ -267,7 +271,7 @@ class FunctionProbe:
 
     def best_fraction(self, tops: list[float], slope: float) -> float:
         if not self.tracker.convex:
-            self.tracker.value()  # what a trial is compared with
+            self.tracker.value()  # trial values are compared with this value
 
         def derivative(t: float) -> float:
             if t == 0.0:
@@ -289,12 +293,13 @@ class FunctionProbe:
 class Outer(Protocol):
     """The function phi of ``f(x) = phi(sum_i A_i x_i) + sum_i <c_i, x_i>``.
 
-    ``rows`` tells which entries of the product p a change q concerns: a slice of all, or their indices.
+    In all methods p is the product ``sum_i A_i x_i``, r the gradient of phi at p, and q a change of the entries
+    ``p[rows]``; ``rows`` is a slice or an array of indices.
     """
 
-    #: Whether phi is quadratic: :meth:`bregman` is then half the curvature along q.
+    #: Whether phi is quadratic; then :meth:`bregman` is half the curvature along q.
     quadratic: bool
-    #: c, where phi'' is at most ``c I``; None where :meth:`hessian` is no multiple of the identity.
+    #: A number c with phi'' at most ``c I``; None if :meth:`hessian` is not a multiple of the identity.
     curvature: float | None
 
     @property
@@ -305,16 +310,16 @@ class Outer(Protocol):
     def gradient(self, p: np.ndarray) -> np.ndarray: ...
 
     def hessian(self, p: np.ndarray) -> np.ndarray:
-        """Multiply by phi'', or by an upper bound of it where it is not constant."""
+        """Return the product of phi'' and p; if phi'' is not constant, use an upper bound of phi''."""
 
     def gradient_after(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> tuple[Any, np.ndarray]:
-        """The rows of the gradient r that change with ``p[rows] += q``, and their new values."""
+        """Return the rows of the gradient r that change with ``p[rows] += q``, and the new values in these rows."""
 
     def bregman(self, p: np.ndarray, r: np.ndarray, rows: Any, q: np.ndarray) -> float: ...
 
 
 def union(several: list[Any], n_rows: int) -> Any:
-    """Rows that are in one of several slices or arrays of indices: a slice if these are all, else indices."""
+    """Return the rows that are in at least one of several slices or index arrays: a slice if all are, else indices."""
     reached = np.zeros(n_rows, dtype=bool)
     for rows in several:
         reached[rows] = True
@@ -322,13 +327,15 @@ def union(several: list[Any], n_rows: int) -> Any:
 
 
 class ProductTracker:
-    """Keeps ``p = sum_i A_i x_i`` and ``r = phi'(p)``: the gradient of block i is ``A_i' r + c_i``.
+    """Tracker of a function of a product: it maintains ``p = sum_i A_i x_i`` and ``r = phi'(p)``.
+
+    The gradient of block i is ``A_i' r + c_i``.
 
     Parameters
     ----------
-    objective : with ``outer``, ``smoothness`` and ``block_smoothness``
-    pieces : per block (rows, matrix, its transpose): what A_i does to the rows of p that it reaches
-    linear : per block c_i, or None for none at all
+    objective : object with ``outer``, ``smoothness`` and ``block_constants``
+    pieces : per block (rows, matrix, its transpose), where ``matrix`` holds the rows of A_i with numbers ``rows``
+    linear : list of c_i, one per block; None: no linear term
     x : list of flat arrays
     n_rows : length of p
     """
@@ -375,14 +382,14 @@ class ProductTracker:
         return [self.block_gradient(i) for i in range(len(self.x))]
 
     def test(self, ends: list[np.ndarray]) -> None:
-        """Nothing: the gradient is our own."""
+        """Do nothing, because the gradient does not come from a user."""
 
     def probe(self, blocks: Sequence[int], directions: list[np.ndarray], slopes: list[float]) -> ProductProbe:
         return ProductProbe(self, blocks, directions)
 
 
 class ProductProbe:
-    """Images ``A_i d_i`` of the directions, which serve every size and the move itself."""
+    """Probe of a function of a product; it computes ``A_i d_i`` once and uses it for all sizes and for the step."""
 
     def __init__(self, tracker: ProductTracker, blocks: Sequence[int], directions: list[np.ndarray]) -> None:
         self.tracker = tracker
@@ -394,7 +401,7 @@ class ProductProbe:
         self._combined: tuple[list[float], Any, np.ndarray] | None = None
 
     def _change(self, gammas: list[float]) -> tuple[Any, np.ndarray]:
-        """The rows of p that change, and their change ``sum_i gamma_i A_i d_i``."""
+        """Return the rows of p that change, and the change ``sum_i gamma_i A_i d_i`` in these rows."""
         if self._combined is not None and self._combined[0] is gammas:
             return self._combined[1:]
         rows, change = self.rows[0], self.images[0] * gammas[0]

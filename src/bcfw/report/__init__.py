@@ -1,4 +1,4 @@
-"""Pictures of a run and of its predictions (needs matplotlib: ``pip install 'bcfw[plot]'``)."""
+"""Plots of runs, regularisation paths and predictions (needs matplotlib: ``pip install 'bcfw[plot]'``)."""
 
 from bcfw.report.plots import curve_style, plot_convergence, plot_images, plot_path, plot_sequences
 

@@ -1,4 +1,4 @@
-"""Figures: convergence of a run, a regularisation path, and image sequences with their predictions."""
+"""The functions of ``bcfw.report``: plots of convergence, of regularisation paths, of image sequences and of images."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from bcfw.path import RegularizationPath, Validation
 from bcfw.product import MinimizeResult
 from bcfw.result import Result
 
-#: Points of a curve between two breakpoints.
+#: Number of points of a curve between two breakpoints.
 BETWEEN = 12
 
-#: Kinds of lines, in turn: neighbouring curves differ in more than their colour.
+#: Line styles, used in turn, so that neighbouring curves differ in line style as well as in colour.
 LINES = ("-", "--", "-.", ":")
 
-#: What the columns of histories count, in words.
+#: Axis labels for the columns of histories.
 UNITS = {"passes": "passes over the data", "iters": "iterations", "seconds": "seconds"}
 
 
@@ -29,7 +29,7 @@ class PlotUnavailableError(BcfwError, ImportError):
 
 
 def figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Any, Any]:
-    """A matplotlib figure that needs no display, with its axes."""
+    """Return a matplotlib figure, which needs no display, and its axes."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -39,22 +39,25 @@ def figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tupl
 
 
 def curve_style(number: int) -> dict[str, Any]:
-    """Colour, line and marker of curve ``number``: the first twenty differ in colour or line, neighbours in both."""
+    """Return colour, line style and width of curve ``number``.
+
+    The first twenty curves differ in colour or line style; neighbouring curves differ in both.
+    """
     return {"color": f"C{number % 10}", "linestyle": LINES[number % len(LINES)], "linewidth": 1.3}
 
 
 def plot_convergence(results: Any, path: str | Path) -> Path:
-    """How runs came near the optimum.
+    """Plot the convergence of one run or of several runs.
 
-    Of one run: its objective and the proven lower bound against passes (of ``minimize``: the value against iterations),
-    and the gap on a logarithmic scale. Of several: the gap of each against passes and against seconds (with those of
-    compilation, if there were any), all logarithmic; every curve has a style of its own.
+    For one run of ``train``: objective and proven lower bound against passes, and the gap on a logarithmic scale. For
+    one run of ``minimize``: value and gap against iterations. For several runs: the gap of each run against passes (or
+    iterations) and against seconds, including compilation, with logarithmic axes; every curve has its own style.
 
     Parameters
     ----------
-    results : Result or MinimizeResult, or a mapping of names to several of one kind
-        Histories have a point per certificate.
-    path : path of the picture; the ending decides the format (.png, .svg, .pdf)
+    results : Result or MinimizeResult, or a mapping from names to several results of one type
+        Curves have one point per certificate.
+    path : path of the picture; the ending determines the format (.png, .svg, .pdf)
 
     Returns
     -------
@@ -77,7 +80,7 @@ def plot_convergence(results: Any, path: str | Path) -> Path:
 
 
 def _draw_bounds(axis: Any, result: Result) -> None:
-    """Primal and dual value against passes."""
+    """Plot primal and dual value against passes."""
     passes, primal, dual = (result.history[key] for key in ("passes", "primal", "dual"))
     axis.plot(passes, primal, marker="o", markersize=3, label="primal: objective of the weights")
     axis.plot(passes, dual, marker="o", markersize=3, label="dual: proven lower bound")
@@ -93,7 +96,7 @@ def _draw_value(axis: Any, result: MinimizeResult) -> None:
 
 
 def _plot_runs(results: Mapping[str, Any], path: str | Path) -> Path:
-    """The gaps of several runs against passes and against seconds."""
+    """Plot the gaps of several runs against passes or iterations, and against seconds."""
     units = {_unit(result) for result in results.values()}
     if len(units) > 1:
         raise InputError("plot_convergence: the results of train and of minimize do not go into one picture")
@@ -109,28 +112,28 @@ def _plot_runs(results: Mapping[str, Any], path: str | Path) -> Path:
 
 
 def _unit(result: Any) -> str:
-    """What the run of a result counts."""
+    """Return the column of the history that counts passes or iterations."""
     return "iters" if isinstance(result, MinimizeResult) else "passes"
 
 
 def _after_start(result: Any, key: str) -> tuple[np.ndarray, np.ndarray]:
-    """A column of the history and the gap, without the start and what a logarithmic scale cannot show."""
+    """Return a column of the history and the gap, without the start and without gaps that are not positive."""
     history = result.history
     shown = (history[_unit(result)] > 0) & (history["gap"] > 0)
     return history[key][shown], history["gap"][shown]
 
 
 def plot_path(path: RegularizationPath, file: str | Path, validation: Validation | None = None) -> Path:
-    """Validation loss, bound on the gap and size of the weights against lam, with the chosen lam marked.
+    """Plot validation loss, bound of the gap and norm of the weights against lam, and mark the best lam.
 
     Parameters
     ----------
     path : RegularizationPath
-        Of :func:`bcfw.regularization_path` or :func:`bcfw.grid_path`, or an estimator's ``path_``.
-    file : path of the picture; the ending decides the format (.png, .svg, .pdf)
+        The result of :func:`bcfw.regularization_path` or :func:`bcfw.grid_path`, or an estimator's ``path_``.
+    file : path of the picture; the ending determines the format (.png, .svg, .pdf)
     validation : Validation or None
-        What :meth:`RegularizationPath.validate` returned, or an estimator's ``validation_``; without it the first
-        panel is left out.
+        The result of :meth:`RegularizationPath.validate`, or an estimator's ``validation_``. None: the plot has no
+        panel for the validation loss.
 
     Returns
     -------
@@ -160,7 +163,7 @@ def plot_path(path: RegularizationPath, file: str | Path, validation: Validation
 
 
 def _steps(axis: Any, lambdas: np.ndarray, values: np.ndarray, is_grid: bool) -> None:
-    """A curve that is constant from each lam down to the next; of a grid, its points."""
+    """Plot a curve that is constant from each lam down to the next; for a grid, plot its points."""
     if is_grid:
         axis.plot(lambdas, values, marker="o", markersize=3)
     else:
@@ -168,14 +171,14 @@ def _steps(axis: Any, lambdas: np.ndarray, values: np.ndarray, is_grid: bool) ->
 
 
 def _between(path: RegularizationPath) -> np.ndarray:
-    """Every lam at which the bound of a path is drawn: several between two breakpoints, where it bends."""
+    """Return the values of lam at which the bound of a path is drawn: several between two breakpoints."""
     ends = [*path.lambdas, path.end] if path.end < path.lambdas[-1] and path.end > 0.0 else path.lambdas
     parts = [np.geomspace(a, b * (1.0 + 1e-9), BETWEEN) for a, b in itertools.pairwise(ends)]
     return np.concatenate([*parts, ends[-1:]])
 
 
 def _mark(axis: Any, validation: Validation) -> None:
-    """The chosen lam, and the range that is as good, as far as the axis goes."""
+    """Mark the best lam, and the part of the interval of almost equal losses that is inside the axis limits."""
     low, high = axis.get_xlim()
     axis.axvspan(max(validation.interval[0], low), min(validation.interval[1], high), color="tab:green", alpha=0.15)
     axis.axvline(validation.best, color="tab:green", linewidth=1)
@@ -188,21 +191,21 @@ def plot_sequences(
     predictions: Mapping[str, Sequence[Sequence[Any]]],
     path: str | Path,
 ) -> Path:
-    """Sequences of images, each with its true labels and the labels that several predictors gave, mistakes in red.
+    """Draw sequences of images with their true labels and the labels of several predictors; mistakes are red.
 
     Parameters
     ----------
     images : list of (T, height, width) arrays
-    truths : list of T labels each
-    predictions : name of the predictor to a list of T labels each
-    path : path of the picture
+    truths : list with T labels per sequence
+    predictions : mapping from the name of a predictor to a list with T labels per sequence
+    path : path of the picture; the ending determines the format
 
     Returns
     -------
     Path
     """
     rows = {"truth": truths, **predictions}
-    size = 2 + max(image.shape[1] for image in images)  # side of a cell, in pixels of the images
+    size = 2 + max(image.shape[1] for image in images)  # side length of a cell, in image pixels
     margin, across, down = 3 * size, max(map(len, images)) * size, size * (1.1 + 0.36 * len(rows))
     width = 7.0
     drawing, axes = figure(width, width * down / (margin + across) * len(images), rows=len(images))
@@ -222,15 +225,15 @@ def plot_sequences(
 
 
 def plot_images(rows: Mapping[str, Sequence[np.ndarray]], path: str | Path, width: float = 12.0) -> Path:
-    """Images side by side, with one row for each kind of them: photographs, true labels, predictions.
+    """Draw rows of images one below the other, for example photographs, true labels and predictions.
 
     Parameters
     ----------
-    rows : name of a row to its images, all rows of the same number
-        Each is (height, width, 3) with values 0 to 255, or (height, width) with values 0 to 1 or False and True, drawn
-        in grey. Those of a column show the same picture.
-    path : path of the picture
-    width : of the whole, in inches
+    rows : mapping from the name of a row to its images; all rows have equal numbers of images
+        An image is (height, width, 3) with values from 0 to 255; or (height, width) with values from 0 to 1, or False
+        and True, which is drawn in grey. The images of a column belong to one example.
+    path : path of the picture; the ending determines the format
+    width : width of the whole drawing in inches
 
     Returns
     -------

@@ -127,8 +127,9 @@ class SolverRun(Run):
             self.best = None
         if self.best is not None:
             before, w = self.best
-            is_better = found.primal_bound < before.primal_bound
-            self.best = before.better_of(found), weights.copy() if is_better else w
+            if found.primal_bound < before.primal_bound:
+                np.copyto(w, weights)
+            self.best = before.better_of(found), w
         elif self._zero_is_allowed and self.value_at_zero < found.primal:
             at_zero = certificate(0.0, HingeSums(self.value_at_zero, self.value_at_zero), found.dual)
             self.best = at_zero, np.zeros_like(weights)

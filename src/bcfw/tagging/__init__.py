@@ -1,4 +1,5 @@
-"""From attributes to labels: names of attributes as columns, and decoding with sparse weights.
+"""Named attributes and decoding: reading attributes, their columns, and the best labels under sparse chain weights.
 
-It needs neither scikit-learn nor scipy, so that a saved model tags its first sentence soon after the process has begun.
+Tagging uses neither scikit-learn nor scipy, so that a saved model tags its first sentence soon after the process has
+started; only ``rows``, for training, imports scipy.
 """

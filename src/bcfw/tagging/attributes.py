@@ -1,4 +1,4 @@
-"""Attributes of positions in the forms that people have them: lists of names, or dicts as CRFsuite's users write them.
+"""Reading of named attributes of positions, given as lists of names or as dicts in the style of CRFsuite.
 
 An *attribute* is a name with a weight, which is 1 unless it is given. A position is
 
@@ -19,20 +19,20 @@ import numpy as np
 
 from bcfw.errors import InputError
 
-#: Positions that are collections of names.
+#: Types of positions that are collections of names.
 COLLECTIONS = (list, tuple, set, frozenset)
 
-#: Sequences that are read at once: enough to be fast, few enough to take little memory.
+#: How many sequences are read at a time: enough to be fast, few enough to take little memory.
 AT_ONCE = 500
 
 
 class Attributes(NamedTuple):
-    """The attributes of some sequences, one after the other.
+    """The attributes of some sequences in flat lists and arrays.
 
     Attributes
     ----------
-    names : list of str
-    weights : (nnz,) array, or None if all are 1
+    names : list of the nnz attribute names of all positions
+    weights : (nnz,) array, or None if all weights are 1
     counts : (N,) number of attributes of every position
     lengths : (n,) number of positions of every sequence
     """
@@ -44,14 +44,14 @@ class Attributes(NamedTuple):
 
 
 def is_attributes(position: Any) -> bool:
-    """Whether a position is given by attributes, not by numbers."""
+    """Return whether a position is given by attributes, not by numbers."""
     if isinstance(position, dict | set | frozenset):
         return True
     return isinstance(position, list | tuple) and any(isinstance(one, str | tuple) for one in position[:1])
 
 
 def batches(sequences: Iterable[Any], owner: str) -> Iterator[Attributes]:
-    """The attributes of sequences, a few hundred at a time."""
+    """Yield the attributes of sequences, ``AT_ONCE`` sequences at a time."""
     ahead = iter(sequences)
     for start in itertools.count(0, AT_ONCE):
         some = list(itertools.islice(ahead, AT_ONCE))
@@ -61,7 +61,7 @@ def batches(sequences: Iterable[Any], owner: str) -> Iterator[Attributes]:
 
 
 def read(sequences: list[Any], start: int, owner: str) -> Attributes:
-    """The attributes of sequences, the first of which is example ``start``."""
+    """Return the checked attributes of sequences; errors number the examples from ``start``."""
     names: list[Any] = []
     counts: list[int] = []
     weights: list[float] | None = None
@@ -93,7 +93,7 @@ def read(sequences: list[Any], start: int, owner: str) -> Attributes:
 
 
 def all_texts(names: list[Any]) -> bool:
-    """Whether there is nothing but texts; no loop finds out as fast as this."""
+    """Return whether all names are strings; ``join`` finds this out faster than a loop."""
     try:
         "".join(names)
     except TypeError:
@@ -102,7 +102,7 @@ def all_texts(names: list[Any]) -> bool:
 
 
 def listed(values: Any, where: str, wanted: str = "the attributes of each position") -> list[Any]:
-    """What is no list yet as one; texts, dicts and what has no entries are errors."""
+    """Return an iterable as a list; raise for strings, dicts and values that are not iterable."""
     try:
         if not isinstance(values, str | dict):
             return list(values)
@@ -146,7 +146,7 @@ def add_dict(position: dict[Any, Any], prefix: str, names: list[Any], weights: l
 
 
 def with_pairs(found: Attributes, start: int, owner: str) -> Attributes:
-    """Attributes some of which are pairs (name, weight)."""
+    """Return attributes with the pairs (name, weight) among their names split into names and weights."""
     names, weights = list(found.names), np.ones(len(found.names)) if found.weights is None else found.weights
     for place, one in enumerate(names):
         if isinstance(one, str):
@@ -162,7 +162,7 @@ def with_pairs(found: Attributes, start: int, owner: str) -> Attributes:
 
 
 def checked(found: Attributes, start: int, owner: str) -> Attributes:
-    """The attributes, if all sequences have positions and all weights are finite numbers."""
+    """Return the attributes unchanged; raise unless all sequences have positions and all weights are finite."""
     for i in np.flatnonzero(found.lengths == 0)[:1]:
         raise InputError(f"{owner}: example {start + i} is an empty sequence; leave it out")
     if found.weights is not None:
@@ -173,7 +173,7 @@ def checked(found: Attributes, start: int, owner: str) -> Attributes:
 
 
 def position_of(place: int, found: Attributes, start: int, owner: str) -> str:
-    """The name of the position that an attribute belongs to."""
+    """Return the name, for error messages, of the position that the attribute with index ``place`` belongs to."""
     position = int(np.searchsorted(np.cumsum(found.counts), place, side="right"))
     ends = np.cumsum(found.lengths)
     i = int(np.searchsorted(ends, position, side="right"))

@@ -1,4 +1,4 @@
-"""The best labels of sequences under chain weights most of which are zero."""
+"""ChainDecoder: finds the best labels of sequences under chain weights that are mostly zero."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from bcfw.tagging.vocabulary import Encoded
 
 @dataclass(frozen=True, eq=False)
 class ChainDecoder:
-    """Weights of a chain with F features and K labels; those of the features are rows of a sparse matrix.
+    """Weights of a chain with F features and K labels; the weights of features are a sparse (F, K) matrix.
 
     Attributes
     ----------
-    starts : (F + 1,) int64, where the weights of each feature begin
-    labels, weights : (nnz,) int32 and float64, the labels that a feature speaks for, and how much
+    starts : (F + 1,) int64, where the entries of each feature begin
+    labels, weights : (nnz,) int32 and float64, label and weight of each entry
     first, last : (K,) scores of the first and the last label
-    transitions : (K, K)
+    transitions : (K, K) scores of transitions
     """
 
     starts: np.ndarray
@@ -34,23 +34,23 @@ class ChainDecoder:
     def of_entries(
         cls, places: np.ndarray, values: np.ndarray, n_features: int, ends: tuple[np.ndarray, np.ndarray, np.ndarray]
     ) -> ChainDecoder:
-        """A decoder of weights U (F, K) that are zero but at some places.
+        """Return a decoder with feature weights U (F, K) that are given by their nonzero entries.
 
         Parameters
         ----------
-        places : (nnz,) rising positions in U, row after row
-        values : (nnz,) array
-        n_features : int
-        ends : first, last and transitions
+        places : (nnz,) increasing indices into the flat U, whose rows follow each other
+        values : (nnz,) array, the entries of U at these indices
+        n_features : number of features F
+        ends : the attributes first, last and transitions
         """
         K = len(ends[0])
         starts = np.searchsorted(places, np.arange(n_features + 1, dtype=np.int64) * K)
         return cls(starts, (places % K).astype(np.int32), np.ascontiguousarray(values), *ends)
 
     def decode(self, given: Encoded, compiled: bool = True) -> np.ndarray:
-        """(N,) best labels of all positions; attributes without a column count for nothing.
+        """Return the (N,) best labels of all positions; attributes without a column are ignored.
 
-        Interpreted code answers the same, slowly, but without loading the compiler.
+        With ``compiled=False``, the function runs interpreted: slower, but without loading the compiler.
         """
         K, longest = len(self.first), int(np.max(np.diff(given.offsets), initial=1))
         found = np.zeros(given.offsets[-1], np.int32)

@@ -1,4 +1,4 @@
-"""Encoded attributes as the sparse rows that training takes."""
+"""Conversion of encoded attributes to the sparse rows that training takes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from bcfw.tagging.vocabulary import UNKNOWN, Encoded
 
 
 def stacked_rows(found: Encoded, n_columns: int) -> Sequences:
-    """The positions as rows with sorted columns; unknown attributes are left out, and repeated ones added up."""
+    """Return the positions as sparse rows with sorted columns.
+
+    Unknown attributes are left out; the weights of repeated attributes are added.
+    """
     columns, values, indptr = found.columns, found.values, found.indptr
     if not len(values):
         values = np.ones(len(columns))

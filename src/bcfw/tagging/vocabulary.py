@@ -1,4 +1,4 @@
-"""Columns of attribute names: numbered as they are met in training, or hashed."""
+"""Columns of attribute names, numbered in the order of the training data or hashed; encoding of attributes as rows."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from bcfw.kernels import entry
 from bcfw.kernels.hashing import FREE, fill_table, find_columns, hash_texts
 from bcfw.tagging.attributes import Attributes
 
-#: The column of a name that training has not met.
+#: The column of a name that training has not seen.
 UNKNOWN = FREE
 
-#: Most hashed columns: with more, the columns alone would take gigabytes.
+#: Largest number of hashed columns; arrays over more columns would take gigabytes.
 MOST_HASHED = 2**26
 
-#: Stands between names where many are one text.
+#: Separates names that are joined to one string.
 SEPARATOR = "\n"
 
 
@@ -39,7 +39,7 @@ class Vocabulary:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._column: defaultdict[str, int] = defaultdict(None, zip(names, itertools.count(), strict=False))
-        self._column.default_factory = self._column.__len__  # looking up a new name numbers it
+        self._column.default_factory = self._column.__len__  # looking up a new name gives it the next number
 
     def __len__(self) -> int:
         return len(self._column)
@@ -50,17 +50,17 @@ class Vocabulary:
         return list(self._column)
 
     def names_of(self, columns: Iterable[int]) -> list[str]:
-        """The names of some columns."""
+        """Return the names of some columns."""
         names = self.names
         return [names[column] for column in columns]
 
     def columns(self, names: list[str]) -> np.ndarray:
-        """(len(names),) int32 column of every name; ``UNKNOWN`` for those that were never learned."""
+        """Return the (len(names),) int32 columns of names; ``UNKNOWN`` for names that were never learned."""
         unknown = itertools.repeat(UNKNOWN)
         return np.fromiter(map(self._column.get, names, unknown), np.int32, len(names))
 
     def learn(self, names: list[str]) -> np.ndarray:
-        """The same, but a new name gets the next column."""
+        """Return the (len(names),) int32 columns of names; a new name gets the next column."""
         return np.fromiter(map(self._column.__getitem__, names), np.int32, len(names))
 
     def __getstate__(self) -> list[str]:
@@ -71,10 +71,10 @@ class Vocabulary:
 
 
 class FastVocabulary:
-    """A fixed vocabulary in compiled code: names are found by a 64-bit hash of their bytes.
+    """A fixed vocabulary in compiled code, which finds names by a 64-bit hash of their bytes.
 
-    Names that training has not met are taken for others with a probability of about ``len(self) / 2^64`` each. Looking
-    up is several times as fast as by a dict, but the compiler must be loaded.
+    A name that training has not seen is mistaken for a known name with a probability of about ``len(self) / 2^64``.
+    Looking up is several times as fast as in a dict, but the compiler must be loaded.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class FastVocabulary:
         self._usable = bool(distinct)
 
     def columns(self, names: list[str]) -> np.ndarray:
-        """As of :class:`Vocabulary`."""
+        """Return the (len(names),) int32 columns of names; ``UNKNOWN`` for names that are not in the vocabulary."""
         hashes = self._hashes(names) if self._usable else None
         if hashes is None:
             return self._vocabulary.columns(names)
@@ -100,7 +100,7 @@ class FastVocabulary:
 
     @staticmethod
     def _hashes(names: list[str]) -> np.ndarray | None:
-        """(len(names),) hashes; None where a name has a character that separates names here."""
+        """Return the (len(names),) hashes of names; None if there are no names or a name has the separator."""
         text = SEPARATOR.join(names).encode("utf-8", "surrogatepass")
         if not names or text.count(SEPARATOR.encode()) != len(names) - 1:
             return None
@@ -110,9 +110,9 @@ class FastVocabulary:
 
 
 class HashedColumns:
-    """A fixed number of columns; names share them as the checksum (CRC-32) of their UTF-8 bytes says.
+    """A fixed number of columns; the checksum (CRC-32) of a name's UTF-8 bytes determines its column.
 
-    It remembers no names and knows no unknown ones. The more columns, the fewer names share one.
+    No names are stored, and every name has a column. With more columns, fewer names share a column.
 
     Examples
     --------
@@ -129,15 +129,15 @@ class HashedColumns:
 
     @property
     def names(self) -> list[str]:
-        """What the columns are called."""
+        """The names of all columns, "hash 0", "hash 1", ...."""
         return self.names_of(range(self._size))
 
     def names_of(self, columns: Iterable[int]) -> list[str]:
-        """What some columns are called."""
+        """Return the names of some columns."""
         return [f"hash {column}" for column in columns]
 
     def columns(self, names: list[str]) -> np.ndarray:
-        """(len(names),) int32 column of every name."""
+        """Return the (len(names),) int32 columns of names."""
         encoded = map(str.encode, names, itertools.repeat("utf-8"), itertools.repeat("surrogatepass"))
         sums = np.fromiter(map(zlib.crc32, encoded), np.uint32, len(names))
         return (sums % np.uint32(self._size)).astype(np.int32)
@@ -150,10 +150,10 @@ class Encoded(NamedTuple):
 
     Attributes
     ----------
-    indptr : (N + 1,) where the entries of each row begin
-    columns : (nnz,) int32, ``UNKNOWN`` for attributes without a column; in a row they are neither sorted nor distinct
-    values : (nnz,) weights; empty if all are 1
-    offsets : (n + 1,) rows of the sequences
+    indptr : (N + 1,) offsets of the rows' entries
+    columns : (nnz,) int32, ``UNKNOWN`` for attributes without a column; columns of a row may be unsorted or repeated
+    values : (nnz,) weights; empty if all weights are 1
+    offsets : (n + 1,) offsets of the sequences' rows
     """
 
     indptr: np.ndarray
@@ -163,7 +163,7 @@ class Encoded(NamedTuple):
 
 
 def encode(batches: Iterable[Attributes], column_of: Callable[[list[str]], np.ndarray]) -> Encoded:
-    """Attributes as rows; ``column_of`` is a method of a vocabulary: ``columns`` or ``learn``."""
+    """Return attributes as rows; ``column_of`` is the method ``columns`` or ``learn`` of a vocabulary."""
     columns, values, counts, lengths = [], [], [], []
     for batch in batches:
         columns.append(column_of(batch.names))
@@ -176,7 +176,7 @@ def encode(batches: Iterable[Attributes], column_of: Callable[[list[str]], np.nd
 
 
 def warn_of_unknown(found: Encoded, owner: str) -> None:
-    """One warning for all sequences none of whose attributes has a column: their labels are a guess."""
+    """Warn, once for all, of sequences whose attributes are all unknown, so that their labels are a guess."""
     ends = found.indptr[found.offsets]
     known = np.concatenate([[0], np.cumsum(found.columns != UNKNOWN)])[ends]
     strange = np.flatnonzero((np.diff(ends) > 0) & (np.diff(known) == 0))
@@ -192,15 +192,15 @@ def warn_of_unknown(found: Encoded, owner: str) -> None:
 def learn(
     batches: Iterable[Attributes], min_count: int = 1, n_hashed: int | None = None
 ) -> tuple[Vocabulary | HashedColumns, Encoded]:
-    """Columns for all attributes, and the attributes as rows.
+    """Return a vocabulary with columns for all attributes, and the attributes as rows.
 
     Parameters
     ----------
     batches : iterable of Attributes
     min_count : int
-        Attributes that occur less often get no column.
+        Attributes that occur less than ``min_count`` times get no column.
     n_hashed : int or None
-        With a number, so many hashed columns; not with ``min_count``.
+        Number of hashed columns; None gives each attribute a column. Cannot be combined with ``min_count``.
     """
     vocabulary = Vocabulary() if n_hashed is None else HashedColumns(n_hashed)
     found = encode(batches, vocabulary.learn)
@@ -217,5 +217,5 @@ def stacked(arrays: list[np.ndarray], dtype: Any) -> np.ndarray:
 
 
 def summed(counts: list[np.ndarray]) -> np.ndarray:
-    """Offsets of pieces with so many entries each."""
+    """Return the offsets of pieces with the given numbers of entries."""
     return np.concatenate([[0], np.cumsum(stacked(counts, np.int64))])

@@ -1,4 +1,4 @@
-"""Estimators and results that Python has saved, as taggers of text files."""
+"""EstimatorTagger: labels text files by an estimator or a result that was saved in Python."""
 
 from __future__ import annotations
 
@@ -21,30 +21,31 @@ from bcfw.text.tagger import NO_TEXT
 
 
 class EstimatorTagger:
-    """Labels the examples of text files by an estimator, or a result, that was saved in Python.
+    """Labels the examples of text files by an estimator or a result that was saved in Python.
 
-    Attributes by name, as :class:`bcfw.ChainSVM` learns them from dicts and lists of names, are those of the text
-    source. Features by number are the columns of a table, or those of the format "libsvm": its index 1 is the first.
+    If the model has learned named attributes, as :class:`bcfw.ChainSVM` does from dicts and lists of names, the text
+    source gives the attributes. Otherwise features are the columns of a table, or the features of the format "libsvm",
+    where index 1 is the first feature.
 
     Parameters
     ----------
     saved : estimator or Result
     where : str
-        The file, for messages.
+        Name of the model file in messages.
 
     Attributes
     ----------
     by_name : bool
-        Whether the features are attributes by name.
+        Whether the features are named attributes.
     sequences : bool
         Whether examples are sequences.
     n_features : int
     names : list of str or None
-        Names of the features, where the estimator was fitted on a data frame.
+        Names of the features, if the estimator was fitted on a data frame.
     labels : list of str
-        The labels of the answers, as texts.
+        The labels of predictions, as texts.
     source : TextSource
-        To be set before examples are labelled.
+        The source of the examples; the caller sets it before examples are labelled.
     """
 
     source: TextSource
@@ -66,7 +67,7 @@ class EstimatorTagger:
         self._numbers = all(map(is_number, answered_labels(saved)))
 
     def tag_examples(self, examples: list[Example]) -> list[list[str]]:
-        """The labels of every position of examples of a text file."""
+        """Return the predicted labels of every position, for examples of a text file."""
         if self.source.format.sequences != self.sequences:
             kinds = ("single examples", "sequences")
             raise InputError(
@@ -74,19 +75,19 @@ class EstimatorTagger:
                 f"{'give' if self.sequences else 'leave out'} qid (libsvm) or --sequence (csv)"
             )
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X does not have valid feature names")  # they have been compared
+            warnings.filterwarnings("ignore", "X does not have valid feature names")  # FeatureTable has compared them
             predicted = self._saved.predict(self._inputs(examples))
         if not self.sequences:
             return [[label_text(label)] for label in predicted]
         return [[label_text(label) for label in labels] for labels in predicted]
 
     def truth(self, example: Example) -> list[str]:
-        """The labels of a labelled example, numbers spelled as in the answers."""
+        """Return the true labels of a labelled example; numbers are written as in predictions."""
         labels = example.labels or []
         return [label_text(number_or_text(label)) for label in labels] if self._numbers else labels
 
     def _inputs(self, examples: list[Example]) -> Any:
-        """The examples as the estimator takes them."""
+        """Return the examples in the form that the estimator takes."""
         if self.by_name:
             return [self.source.attributes_of(example) for example in examples]
         positions = [x for example in examples for x in example.x]
@@ -94,7 +95,7 @@ class EstimatorTagger:
         return Sequences(rows, offsets([len(example.x) for example in examples])) if self.sequences else rows
 
     def _sparse(self, examples: list[Example], positions: list[Any]) -> sp.csr_array:
-        """Features by number as rows."""
+        """Return the numbered features of the format "libsvm" as sparse rows."""
         for example in examples:
             largest = max((indices[-1] for indices, _ in example.x if indices), default=0)
             if largest > self.n_features:
@@ -108,13 +109,13 @@ class EstimatorTagger:
 
 
 class FeatureTable(Table):
-    """A table whose cells, but for label and sequence, are the features of a model; the label may be missing.
+    """Table whose columns, except label and sequence, are the features of a model; the label may be missing.
 
     Parameters
     ----------
     tagger : EstimatorTagger
     **settings
-        As of :class:`bcfw.formats.Table`.
+        Settings of :class:`bcfw.formats.Table`.
     """
 
     def __init__(self, tagger: EstimatorTagger, **settings: Any) -> None:
@@ -124,7 +125,7 @@ class FeatureTable(Table):
     def _fix(self, cells: list[str]) -> None:
         settings, F = self.settings, self._tagger.n_features
         label, names = settings["label"], self._tagger.names
-        if len(cells) == F + self.sequences:  # no label: it gets a column here, so that all columns are known
+        if len(cells) == F + self.sequences:  # no label: insert a name for its column, so that all columns are known
             place = label % (len(cells) + 1) if isinstance(label, int) else len(cells)
             cells = [*cells[:place], label if isinstance(label, str) else "label", *cells[place:]]
         super()._fix(cells)
@@ -144,14 +145,14 @@ class FeatureTable(Table):
 
 
 def answered_labels(saved: Any) -> list[Any]:
-    """The labels that a classifier answers; those of a result are numbers."""
+    """Return the labels that a classifier may predict; a result predicts the numbers 0 .. K-1."""
     if isinstance(saved, Result):
         return list(range(saved.model.n_labels))
     return list(vars(saved).get("_returned", saved.classes_))
 
 
 def label_texts(saved: Any, where: str) -> list[str]:
-    """The labels as texts, if text files can have them."""
+    """Return the labels as texts; raise if text files cannot have them."""
     labels = answered_labels(saved)
     texts = [label_text(label) for label in labels]
     for label, text in zip(labels, texts, strict=True):
@@ -164,7 +165,7 @@ def label_texts(saved: Any, where: str) -> list[str]:
 
 
 def label_text(label: Any) -> str:
-    """A label as it stands in a file: whole numbers without a point."""
+    """Return a label in the form that it has in files: whole numbers without a decimal point."""
     if is_number(label):
         whole = isinstance(label, Integral) or float(label).is_integer()
         return str(int(label)) if whole else repr(float(label))

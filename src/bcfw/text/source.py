@@ -1,4 +1,4 @@
-"""How the text of a file becomes attributes: its format and, for columns, which attributes its words have."""
+"""TextSource: a format of text files and, for columns, the attributes of the words; it is saved in model files."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from bcfw.formats import (
 from bcfw.formats.tables import DELIMITERS
 from bcfw.inputs.spans import are_span_labels, is_span_label
 
-#: The attribute that every single example has: its weights are the biases of the labels.
+#: The attribute that every single example has; its weights are the intercepts of the labels.
 CONSTANT = "(constant)"
 
 
 class TextSource:
-    """A format of text files, and what turns their examples into attributes by name.
+    """A format of text files, and the conversion of their examples to named attributes.
 
-    Words of columns get the attributes of a set or of templates, CRFsuite's attributes stay as they are, numbered
-    features are named by their numbers, and cells of tables by their columns.
+    Words of columns get the attributes of an attribute set or of templates. Attributes of CRFsuite's files are used
+    unchanged, numbered features are named by their numbers, and cells of tables by their columns.
 
     Parameters
     ----------
     format : Format
     attributes : AttributeSet, Templates or None
-        For columns; None until :meth:`choose` has looked at the labels.
+        Attributes of the words of columns; None until :meth:`choose` sets them, and for other formats.
     """
 
     def __init__(self, format: Format, attributes: AttributeSet | Templates | None = None) -> None:
@@ -42,14 +42,14 @@ class TextSource:
         self.attributes = attributes
 
     def examples(self, path: str, labelled: bool | None = None) -> Iterator[Example]:
-        """The examples of a file; "-" is standard input."""
+        """Yield the examples of a file; "-" is standard input."""
         with open_lines(path) as lines:
             yield from self.format.examples(lines, lines.source, labelled)
 
     def choose(self, labels: Iterable[str], fast: bool = False) -> None:
-        """Choose the attributes of columns by their number and the labels, unless they are given.
+        """Choose the attribute set of columns by the number of columns and the labels, unless attributes are given.
 
-        ``fast`` asks for the smaller set, where there is one.
+        ``fast`` asks for the smaller variant of the set if there is one.
         """
         if self.format.name != "conll" or self.attributes is not None:
             return
@@ -57,11 +57,11 @@ class TextSource:
         self.attributes = ATTRIBUTE_SETS.get(f"{chosen.name}-fast", chosen) if fast else chosen
 
     def has_spans(self, labels: Iterable[str]) -> bool:
-        """Whether labels are those of spans in sequences."""
+        """Return whether examples are sequences and labels are span labels."""
         return self.format.sequences and are_span_labels(labels)
 
     def attributes_of(self, example: Example) -> list[Any]:
-        """The attributes of every position: names, or pairs of a name and a weight."""
+        """Return the attributes of every position of an example: names, or pairs (name, weight)."""
         name = self.format.name
         if name == "conll":
             assert self.attributes is not None
@@ -76,7 +76,10 @@ class TextSource:
         return found if self.format.sequences else [[*one, (CONSTANT, 1.0)] for one in found]
 
     def attributes_of_tokens(self, sentence: list[Any], where: str) -> list[list[str]]:
-        """The attributes of a sentence of tokens: tuples of their columns or, for the first column alone, texts."""
+        """Return the attributes of every token of a sentence.
+
+        A token is a tuple of its columns, or a string if it has one column only.
+        """
         if self.attributes is None:
             raise InputError(f"{where} has tokens, but this model has learned from {self.format.name}; give attributes")
         tokens = [(token,) if isinstance(token, str) else token for token in sentence]
@@ -92,7 +95,7 @@ class TextSource:
             raise InputError(f"{where}: {error}") from error
 
     def header(self) -> dict[str, Any]:
-        """Everything as JSON has it; :meth:`from_header` is the opposite."""
+        """Return format, settings and attributes as JSON, which :meth:`from_header` reads."""
         found = {"format": self.format.name, "settings": self.format.settings}
         if isinstance(self.attributes, Templates):
             return found | {"template": self.attributes.text}
@@ -100,7 +103,7 @@ class TextSource:
 
     @classmethod
     def from_header(cls, header: Any, where: str) -> TextSource:
-        """The source that a model file remembers; ``where`` names the file."""
+        """Return the source whose :meth:`header` a model file has; ``where`` names the file in errors."""
         try:
             format = FORMATS[header["format"]](**header["settings"])
             if not POSSIBLE[format.name](format.settings):
@@ -114,12 +117,15 @@ class TextSource:
 
 
 def as_spans(truth: list[list[str]]) -> list[list[str]]:
-    """True labels of spans; one that is none, which training has not seen, is a span that cannot be found."""
+    """Return true labels as span labels, for scores of spans.
+
+    A label that is no span label, which training has not seen, becomes ``B-<label>``: a span that counts as not found.
+    """
     return [[label if is_span_label(label) else f"B-{label}" for label in labels] for labels in truth]
 
 
 def possible_table(settings: dict[str, Any]) -> bool:
-    """Whether the settings of a table fit each other."""
+    """Return whether the settings of a table, from a model file, are complete and agree with each other."""
     columns, texts = settings["columns"], settings["texts"]
     if not (isinstance(columns, list) and all(isinstance(name, str) for name in columns) and isinstance(texts, list)):
         return False
@@ -129,7 +135,7 @@ def possible_table(settings: dict[str, Any]) -> bool:
     return known and flags and len(texts) == len(columns) and settings["delimiter"] in DELIMITERS
 
 
-#: What the settings of a format in a model file may be.
+#: For each format, the check of its settings in a model file.
 POSSIBLE: dict[str, Callable[[dict[str, Any]], bool]] = {
     "conll": lambda settings: type(settings["columns"]) is int and settings["columns"] >= 2,
     "crfsuite": lambda settings: True,
@@ -139,5 +145,5 @@ POSSIBLE: dict[str, Callable[[dict[str, Any]], bool]] = {
 
 
 def numbered(features: tuple[list[int], list[float]]) -> list[tuple[str, float]]:
-    """Features of the format "libsvm" as attributes that are named by their numbers."""
+    """Return features of the format "libsvm" as attributes that are named by their numbers."""
     return [(str(index), value) for index, value in zip(*features, strict=True)]

@@ -1,4 +1,4 @@
-"""A trained model that labels text: all that predicting needs, and nothing that is slow to load."""
+"""Tagger: a trained model that labels text, without imports that are slow to load."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ from bcfw.tagging.vocabulary import (
 )
 from bcfw.text.source import TextSource
 
-#: The kind of model files that hold a tagger.
+#: The kind of model files that contain a tagger.
 KIND = "tagger"
 
-#: What a tagger's labels are made for: sequences, or single examples.
+#: The models of taggers: for sequences, and for single examples.
 MODELS = ("chain", "multiclass")
 
 
-#: Characters that no label in a text file has: controls, and halves of others.
+#: Characters that no label in a text file has: control characters and surrogates.
 NO_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
-#: As long as a tagger has seen no more positions than these, interpreted code is faster than loading the compiler is.
+#: For at most this number of positions, interpreted code takes less time than loading the compiler.
 FEW_POSITIONS = 200
 
 
 class CompiledLookup:
-    """The vocabulary in compiled code, and when that pays: loading the compiler takes half a second."""
+    """A vocabulary in compiled code that is used when it pays: loading the compiler takes half a second."""
 
     def __init__(self, vocabulary: Vocabulary | HashedColumns) -> None:
         self._given = vocabulary
         self._positions = 0
 
     def pays(self, positions: int) -> bool:
-        """Whether it does for so many more positions: not for the first few of a new process."""
+        """Count ``positions`` more and return whether compiled code pays: not for the first few of a new process."""
         self._positions += positions
         return "numba" in sys.modules or self._positions > FEW_POSITIONS
 
@@ -67,23 +67,23 @@ class CompiledLookup:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tagger:
-    """Labels sequences, or single examples, whose positions have attributes by name.
+    """A trained model that labels sequences, or single examples, whose positions have named attributes.
 
     Attributes
     ----------
     model : "chain" or "multiclass"
     source : TextSource
-        How text files become attributes.
+        Conversion of text files to attributes.
     labels : list of str
-        The K labels that the weights know.
+        The K labels that the weights are for.
     encoding, scheme : str or None
-        For labels of spans: the scheme that the weights know, and the one of the answers.
+        For span labels: the scheme of ``labels``, and the scheme of predictions.
     vocabulary : Vocabulary or HashedColumns
         Columns of the attributes.
     places, values : (nnz,) arrays
-        Where w is not zero, and what it is there.
+        Indices and values of the nonzero entries of w.
     certificate : dict
-        What training has proved, and how it was done.
+        Status, certified gap and other facts about the training.
     """
 
     model: str
@@ -112,23 +112,23 @@ class Tagger:
         object.__setattr__(self, "_compiled", CompiledLookup(self.vocabulary))
 
     def tag(self, sequences: Iterable[Any], tokens: bool | None = None) -> list[list[str]]:
-        """The labels of every position of sequences.
+        """Return the predicted labels of every position of sequences.
 
-        A position is a token or has attributes by name. A model that has learned from columns takes a tuple of texts
-        for a token's columns (the label left out), and a text for a token with one column; lists, sets and dicts are
-        attributes. Models of other formats take attributes only, tuples too.
+        A position is a token or has named attributes. If the model was trained on columns, a tuple of strings is a
+        token's columns without the label, a string is a token with one column, and lists, sets and dicts are
+        attributes. If the model was trained on another format, all positions are attributes, tuples too.
 
         Parameters
         ----------
         sequences : list of sequences
         tokens : bool or None
-            True: all positions are tokens, also lists, such as ``line.split()``. False: all have attributes, also
-            tuples. None decides as above, for every sequence.
+            True: all positions are tokens, even lists, for example from ``line.split()``. False: all positions have
+            attributes, even tuples. None decides as described above, for every sequence.
 
         Warns
         -----
         InputWarning
-            Where a sequence has attributes, but training has met none of them.
+            If a sequence has attributes, but none that training has seen.
         """
         if tokens is not None:
             Flag(False).check("Tagger", "tokens", tokens)
@@ -139,7 +139,7 @@ class Tagger:
         return self.tag_encoded(found, compiled)
 
     def _attributes(self, sequence: Any, where: str, tokens: bool | None) -> list[Any]:
-        """The attributes of a sequence of :meth:`tag`."""
+        """Return the attributes of every position of a sequence that :meth:`tag` was given."""
         if not isinstance(sequence, list | tuple):
             sequence = listed(sequence, where)
         if tokens is None and self.source.attributes is not None:
@@ -152,14 +152,14 @@ class Tagger:
         return self.source.attributes_of_tokens(sequence, where) if tokens and sequence else sequence
 
     def _encoded(self, given: list[Any]) -> tuple[Encoded, bool]:
-        """Attributes as rows; and whether compiled code has looked them up."""
+        """Return attributes as rows, and whether compiled code has looked them up."""
         read_in = read(given, 0, "Tagger")
         compiled = self._compiled.pays(len(read_in.counts))
         vocabulary = self._compiled.vocabulary if compiled else self.vocabulary
         return encode([read_in], vocabulary.columns), compiled
 
     def tag_encoded(self, given: Encoded, compiled: bool = True) -> list[list[str]]:
-        """The same for attributes whose columns have been looked up."""
+        """Return the predicted labels of every position, for attributes whose columns have been looked up."""
         codes, labels = self._decoder.decode(given, compiled), self.labels
         if self.scheme is not None and self.scheme != self.encoding:
             labels, codes = in_scheme(labels, codes, given.offsets, self.scheme)
@@ -167,20 +167,20 @@ class Tagger:
         return [names[a:b] for a, b in pairwise(given.offsets.tolist())]
 
     def tag_examples(self, examples: list[Example]) -> list[list[str]]:
-        """The labels of every position of examples of a text file."""
+        """Return the predicted labels of every position, for examples of a text file."""
         return self.tag_encoded(*self._encoded([self.source.attributes_of(example) for example in examples]))
 
     def truth(self, example: Example) -> list[str]:
-        """The labels of a labelled example."""
+        """Return the true labels of a labelled example."""
         return example.labels or []
 
     @property
     def dim(self) -> int:
-        """How many weights there are."""
+        """The number of weights."""
         return dimension(self.model, len(self.vocabulary), len(self.labels))
 
     def pruned(self) -> Tagger:
-        """The same without the attributes that have no weight; what it answers is the same."""
+        """Return a tagger without the attributes whose weights are all zero; its predictions do not change."""
         if isinstance(self.vocabulary, HashedColumns):
             return self
         K, F = len(self.labels), len(self.vocabulary)
@@ -221,7 +221,7 @@ class Tagger:
 
     @classmethod
     def from_file(cls, found: model_file.ModelFile) -> Tagger:
-        """The tagger in a model file of its kind."""
+        """Return the tagger that a model file of kind ``KIND`` contains."""
         header, where = found.header, found.arrays.source
         labels = checked_labels(header, where)
         places, values, dim = model_file.sparse_weights(found.arrays, "w")
@@ -251,12 +251,12 @@ def read_tagger(file: ModelFile, model: Any) -> Tagger:
 
 
 def dimension(model: str, n_features: int, n_labels: int) -> int:
-    """How many weights a model has: for features and, in a chain, for ends and transitions."""
+    """Return the number of weights of a model: for features and, in a chain, for ends and transitions."""
     return n_features * n_labels + (2 * n_labels + n_labels**2 if model == "chain" else 0)
 
 
 def checked_labels(header: dict[str, Any], where: str) -> list[str]:
-    """The labels of a file, once all that is said about them is possible."""
+    """Return the labels in a model file's header; raise unless model, labels, encoding and scheme are possible."""
     labels, encoding, scheme = header.get("labels"), header.get("encoding"), header.get("scheme")
     texts = isinstance(labels, list) and all(isinstance(one, str) and not NO_TEXT.search(one) for one in labels)
     possible = header.get("model") in MODELS and texts and len(set(labels)) == len(labels) > 0  # type: ignore[arg-type]
@@ -269,7 +269,7 @@ def checked_labels(header: dict[str, Any], where: str) -> list[str]:
 
 
 def read_vocabulary(header: dict[str, Any], arrays: Any, where: str) -> Vocabulary | HashedColumns:
-    """The columns of a file's attributes."""
+    """Return the columns of the attributes in a model file."""
     hashed = header.get("hashed")
     if hashed is not None:
         if not isinstance(hashed, int) or isinstance(hashed, bool) or not 1 <= hashed <= MOST_HASHED:

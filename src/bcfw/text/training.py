@@ -1,4 +1,4 @@
-"""Training on text files: a corpus in memory, a model trained on it, and the choice of lam on other files."""
+"""Training on text files: the corpus in memory, training a tagger, and the choice of lam on a validation file."""
 
 from __future__ import annotations
 
@@ -27,28 +27,31 @@ from bcfw.text.source import TextSource, as_spans
 from bcfw.text.tagger import Tagger
 from bcfw.training import train
 
-#: Regularisation where neither the user nor the attributes say another.
+#: Default regularisation, if neither the user nor the attributes set lam.
 LAM = 0.002
 
-#: What lam is multiplied by to find those that a validation file chooses from, the largest first.
+#: A validation file chooses among these multiples of lam, which are in decreasing order.
 GRID = (8.0, 4.0, 2.0, 1.0, 0.5, 0.25)
 
-#: Up to so many weights the whole path is followed instead of a grid, down to this part of the first lam of the grid.
+#: With at most FEW_WEIGHTS weights, the whole path is computed instead of a grid. It ends at PATH_DEPTH times the first
+#: lam of the grid.
 FEW_WEIGHTS = 20_000
 PATH_DEPTH = 1e-3
 
-#: The path needs a gap to move on: the smallest share of P(0) that it is given.
+#: A path needs a positive gap to proceed; this is the smallest gap, as a fraction of P(0), that it is given.
 LEAST_EPS = 1e-3
 
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How to train: what the options of ``bcfw train`` say.
+    """The options of ``bcfw train``.
 
-    ``lam`` or ``C = 1/(lam n)``; ``tol``, ``solver``, ``seconds``, ``passes``, ``jobs``, ``seed`` and ``verbose`` as of
-    :func:`bcfw.train`; ``encoding`` is "auto" for that of the attributes; ``class_weight`` has factors of the cost of
-    wrong labels by true label or by type of span; ``min_count`` and ``n_hashed`` are those of
-    :class:`bcfw.AttributeVectorizer`; ``normalize`` divides the loss of a sequence by its length.
+    The regularisation is ``lam``, or ``C = 1/(lam n)``. ``tol``, ``solver``, ``seconds``, ``passes``, ``jobs``,
+    ``seed`` and ``verbose`` are options of :func:`bcfw.train`, some by other names. ``encoding`` is the scheme in which
+    span labels are learned; "auto" takes the encoding of the attributes. ``class_weight`` has factors of the cost of
+    wrong labels, by true label or by type of span. ``min_count`` and ``n_hashed`` are options of
+    :class:`bcfw.AttributeVectorizer`. ``normalize`` divides the loss of a sequence by its length. ``legs`` saves
+    checkpoints during the training, and ``resume`` starts from the checkpoint if there is one.
     """
 
     lam: float | None = None
@@ -69,7 +72,7 @@ class TrainingOptions:
     resume: bool = False
 
     def limits(self) -> dict[str, Any]:
-        """What training, grids and paths take alike."""
+        """Return the options that training, grids and paths have in common."""
         return {
             "max_passes": self.passes,
             "max_seconds": self.seconds,
@@ -88,9 +91,10 @@ class Corpus:
     source : TextSource
     vocabulary : columns of the attributes
     rows : Encoded
+        The attributes of all positions.
     labels : list of str, sorted
         The labels that occur.
-    codes : (N,) which label every position has
+    codes : (N,) index in ``labels`` of the label of every position
     """
 
     source: TextSource
@@ -110,7 +114,7 @@ class Corpus:
 
 
 def read_corpus(source: TextSource, path: str, options: TrainingOptions, fast: bool = False) -> Corpus:
-    """Read the training data; the source chooses the attributes of columns by what it finds there."""
+    """Return the training data in memory; the source chooses the attributes of columns by these data."""
     examples = list(source.examples(path, labelled=True))
     labels, codes = coded_labels(examples)
     if len(labels) < 2:
@@ -124,14 +128,14 @@ def read_corpus(source: TextSource, path: str, options: TrainingOptions, fast: b
 
 
 def read_more(corpus: Corpus, path: str) -> tuple[Encoded, list[list[str]]]:
-    """Another labelled file with the attributes of a corpus: its rows, and the labels of its examples."""
+    """Return the rows of another labelled file, by the vocabulary of a corpus, and the labels of its examples."""
     examples = list(corpus.source.examples(path, labelled=True))
     given = batches(attributes_of(corpus.source, examples, path), path)
     return encode(given, corpus.vocabulary.columns), [list(example.labels or ()) for example in examples]
 
 
 def attributes_of(source: TextSource, examples: list[Example], path: str) -> Iterator[Any]:
-    """The attributes of examples, each when its turn comes."""
+    """Yield the attributes of examples one by one; errors name the file."""
     for example in examples:
         try:
             yield source.attributes_of(example)
@@ -140,7 +144,7 @@ def attributes_of(source: TextSource, examples: list[Example], path: str) -> Ite
 
 
 def coded_labels(examples: list[Example]) -> tuple[list[str], np.ndarray]:
-    """The labels that occur, sorted, and which of them every position has."""
+    """Return the labels that occur, sorted, and the index of the label of every position."""
     flat = [label for example in examples for label in example.labels or ()]
     labels = sorted(set(flat))
     code = {label: k for k, label in enumerate(labels)}
@@ -148,10 +152,10 @@ def coded_labels(examples: list[Example]) -> tuple[list[str], np.ndarray]:
 
 
 class Task:
-    """What is trained on a corpus: the model, its data, and how weights become a tagger.
+    """The training problem of a corpus: the model, its data, and the conversion of weights to a tagger.
 
-    Columns of tables are divided by their root mean squares before training: the regularisation, and the certificate,
-    are those of these units.
+    Columns of tables are divided by their root mean squares before training. The regularisation and the certificate
+    refer to the scaled columns.
 
     Parameters
     ----------
@@ -178,7 +182,7 @@ class Task:
 
     @property
     def lam(self) -> float:
-        """The regularisation that is asked for, or that suits the attributes."""
+        """The lam of the options; if they set neither lam nor C, the lam of the attributes or the default."""
         options, attributes = self.options, self.corpus.source.attributes
         if options.lam is not None:
             return options.lam
@@ -203,7 +207,10 @@ class Task:
         )
 
     def path(self) -> RegularizationPath:
-        """Train at several lam: all of them where weights are few, else a grid, each from the one before."""
+        """Train for several lam and return their weights: the whole path if there are few weights, otherwise a grid.
+
+        In a grid, each training starts from the dual state of the previous lam.
+        """
         values = np.array(GRID) * self.lam
         if len(self.labels) * len(self.corpus.vocabulary) > FEW_WEIGHTS:
             return grid_path(
@@ -229,7 +236,7 @@ class Task:
         )
 
     def tagger(self, w: np.ndarray, certificate: dict[str, Any] | None = None) -> Tagger:
-        """The tagger with these weights, in the units of the data."""
+        """Return a tagger with the weights w, converted to the units of the unscaled data."""
         corpus = self.corpus
         places = np.flatnonzero(w)
         values = w[places]
@@ -250,19 +257,19 @@ class Task:
         )
 
     def certificate(self, result: Result) -> dict[str, Any]:
-        """What a model file says about the training."""
+        """Return the facts about a training that are saved in its model file."""
         proof = {"primal": float(result.primal), "dual": finite_or_none(result.dual), "gap": finite_or_none(result.gap)}
         return self._facts(result, result.status, result.lam, result.training_seconds, **proof)
 
     def chosen_certificate(self, choice: Choice) -> dict[str, Any]:
-        """The same about weights that were chosen on other data."""
+        """Return the facts that are saved in a model file about weights that were chosen by a validation file."""
         path, j = choice.path, choice.best
         status = "converged" if path.status in ("complete", "lam_min") else path.status
         found = {"gap": float(path.gaps[j]), "validation": float(choice.scores[j])}
         return self._facts(path, status, choice.lam, path.seconds, **found)
 
     def _facts(self, run: Any, status: str, lam: float, seconds: float, **found: Any) -> dict[str, Any]:
-        """What results and paths have alike, and what was found."""
+        """Return the facts that results and paths have in common, with the facts ``found``."""
         return {
             "status": status,
             "certified": bool(run.certified),
@@ -277,7 +284,7 @@ class Task:
         }
 
     def sizes(self) -> dict[str, Any]:
-        """How much was trained on."""
+        """Return the numbers of examples, positions and attributes of the training data."""
         return {
             "examples": self.corpus.n_examples,
             "positions": len(self.corpus.codes),
@@ -285,7 +292,10 @@ class Task:
         }
 
     def _find_sizes(self) -> np.ndarray | None:
-        """(F,) root mean square of every attribute, of tables, whose columns have any units; None for other formats."""
+        """Return the (F,) root mean squares of the attributes of a table, whose columns may have any units.
+
+        Return None for other formats.
+        """
         rows = self.corpus.rows
         if self.corpus.source.format.name != "csv" or not len(rows.values):
             return None
@@ -296,14 +306,14 @@ class Task:
         return np.where(sizes > 0.0, sizes, 1.0)
 
     def _rows_to_train_on(self) -> Encoded:
-        """The rows with every attribute in units of its size."""
+        """Return the rows with every attribute divided by its root mean square, if the format is a table."""
         rows = self.corpus.rows
         if self.sizes_of_attributes is None:
             return rows
         return rows._replace(values=rows.values / self.sizes_of_attributes[rows.columns])
 
     def _find_encoding(self) -> str | None:
-        """The scheme in which labels of spans are learned; None for other labels."""
+        """Return the scheme in which span labels are learned; None for other labels."""
         wanted, attributes = self.options.encoding, self.corpus.source.attributes
         spans = self.corpus.source.has_spans(self.corpus.labels)
         if wanted == "auto":
@@ -314,7 +324,7 @@ class Task:
         return wanted
 
     def _cost(self) -> np.ndarray | None:
-        """(K, K) costs with the factors of ``class_weight``; None without any."""
+        """Return the (K, K) costs with the factors of ``class_weight``; None without class weights."""
         given = self.options.class_weight
         if not given:
             return None
@@ -330,20 +340,20 @@ class Task:
 
 
 def finite_or_none(value: float) -> float | None:
-    """A number as JSON has it: NaN, of solvers without a dual, is none."""
+    """Return a number for JSON; NaN and infinities, which solvers without a dual return, become None."""
     return float(value) if math.isfinite(value) else None
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What a validation file says about several lam, and the weights that it likes best.
+    """The scores of several lam on a validation file, and the lam with the best score.
 
     Attributes
     ----------
     path : RegularizationPath
-    scores : (m,) measure of each of ``path.lambdas``
+    scores : (m,) score of each of ``path.lambdas``
     best : int
-        Which of them is chosen: the first of the largest.
+        Index of the chosen lam, the first with the largest score.
     """
 
     path: RegularizationPath
@@ -360,7 +370,7 @@ class Choice:
 
 
 def validated(task: Task, path: RegularizationPath, rows: Encoded, truth: list[list[str]]) -> Choice:
-    """Measure the weights of a path on other data: F1 where the labels are those of spans, else right labels."""
+    """Return the scores of a path's weights on other data: F1 of spans for span labels, otherwise the accuracy."""
     has_spans = task.corpus.source.has_spans(task.corpus.labels)
     measure, known = (span_f1, as_spans(truth)) if has_spans else (flat_accuracy, truth)
     return Choice(path, path.evaluate(lambda w: measure(known, task.tagger(w).tag_encoded(rows))))

@@ -1,1 +1,4 @@
-"""The kernels of the built-in models and of the forms of users' models: what :mod:`bcfw.passes` is compiled around."""
+"""The routines of the built-in models and of the adapters of users' models.
+
+:mod:`bcfw.passes.contract` lists the routines that a model needs. The classes that users see are in :mod:`bcfw.models`.
+"""

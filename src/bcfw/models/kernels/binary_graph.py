@@ -1,13 +1,13 @@
-"""Kernels of binary graph models: scores, graph cut, and directions in part space.
+"""Routines of binary graph models: scores, minimum cut, and directions in part space.
 
-Parts of a graph with V nodes and E edges say where a labeling y differs from the truth t: ``z_p = y_p - t_p`` for the
-nodes and ``z_e = [y_p != y_q] - [t_p != t_q]`` for the edges, in one vector of length V + E, nodes first. The truth has
-z = 0, so that values are those of H. Scores are ``theta_p``, what label 1 at node p gains over label 0, and
-``theta_e = -<w_edge, f_e>``. Nodes without a label and their edges are no parts: packing leaves these edges out, and
-every labeling is -1 at these nodes.
+The parts of a graph with V nodes and E edges describe the difference between a labeling y and the truth t:
+``z_p = y_p - t_p`` for the nodes and ``z_e = [y_p != y_q] - [t_p != t_q]`` for the edges, in one vector of length
+V + E, nodes first. The truth has z = 0, so that ``theta'z(y)`` is H(y). The scores are ``theta_p``, the score of label
+1 at node p minus the score of label 0, and ``theta_e = -<w_edge, f_e>``. A node without a label is ignored: every
+labeling is -1 there, and packing leaves out its edges.
 
-Features that a block does not have are never looked at: a block numbers its own features (``columns``), and features
-of directions and differences of label weights are kept in vectors of that length.
+Features that no node of a block has cost nothing: each block numbers its own features (``columns``), and the vectors
+over features in the scratch are indexed by these numbers.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from bcfw.models.kernels.part_vectors import list_moved, start_direction
 
 
 class GraphData(NamedTuple):
-    """All graphs; nodes, edges and arcs stacked, their numbers starting at 0 in every graph.
+    """All graphs; nodes, edges and arcs are stacked and numbered from 0 in every graph.
 
     Attributes
     ----------
     indptr, indices, values : CSR of the (N, F) node features; ``indices`` are the block's own numbers of features
-    columns, col_off : features by the numbers of their block, (n + 1,) offsets of the blocks
+    columns, col_off : the feature that each block's own number stands for, and (n + 1,) offsets of the blocks
     y : (N,) true labels, -1 for none
     y_off : (n + 1,) node offsets of the graphs
     part_off : (n + 1,) offsets of the graphs' parts, ``y_off + edge_off``
-    left, right : (E,) the nodes that an edge joins
+    left, right : (E,) the two nodes of each edge
     edge_values : (E, G) edge features
-    edge_off : (n + 1,) edge offsets; arcs have twice these
-    arc_off : (N + n,) for each graph with V nodes V + 1 offsets of the nodes' arcs
-    head, sister, arc_edge : (2 E,) the node an arc leads to, the arc back, its edge
-    cost : (2, 2) loss of predicting the column for the row
+    edge_off : (n + 1,) edge offsets of the graphs; the arc offsets are twice these
+    arc_off : (N + n,) for each graph with V nodes, V + 1 offsets of the nodes' arcs
+    head, sister, arc_edge : (2 E,) for each arc: the node that it leads to, the reverse arc, the edge
+    cost : (2, 2) ``cost[truth, prediction]``
     loss_scale : (n,) factor of the summed cost
     n_features : F
     """
@@ -63,16 +63,16 @@ class GraphData(NamedTuple):
 
 
 class GraphWork(NamedTuple):
-    """Scratch of one thread, for the largest numbers of nodes V, edges E and own features S.
+    """Scratch of one thread, for the largest numbers of nodes V, edges E and features S of a block.
 
     Attributes
     ----------
     theta, d, moved, n_moved : for V + E parts (see :mod:`bcfw.models.kernels.part_vectors`)
     base : (1,) score of the truth
     y : (V,) the current labeling
-    contrast : (S,) weight of label 1 minus that of label 0, by own features
-    node_direction, edge_direction : (S,) and (G,) features of the direction, for label 1 and for the edges
-    has_features : (1,) whether they are those of the current direction
+    contrast : (S,) weight of label 1 minus weight of label 0, for each feature of the block
+    node_direction, edge_direction : (S,) and (G,) features ``B_i d`` of the direction, for label 1 and for the edges
+    has_features : (1,) 1 if these features belong to the current direction, else 0
     cap, excess, tree, parent, dated, dist, next, orphans, queue : see :class:`bcfw.kernels.maxflow.Flow`
     """
 
@@ -98,7 +98,7 @@ class GraphWork(NamedTuple):
 
 
 def scores(data, i, w, loss_weight, work):
-    """Theta of nodes and edges, and the score of the truth."""
+    """Write theta of all nodes and edges, and the score of the truth."""
     set_contrast(data, i, w, work)
     V = data.y_off[i + 1] - data.y_off[i]
     for p in range(V):
@@ -110,14 +110,14 @@ def scores(data, i, w, loss_weight, work):
 
 
 def set_contrast(data, i, w, work):
-    """What label 1 adds over label 0, for each feature of the block."""
+    """Write the weight of label 1 minus the weight of label 0, for each feature of the block."""
     columns = data.columns[data.col_off[i] : data.col_off[i + 1]]
     for j in range(columns.shape[0]):
         work.contrast[j] = w[2 * columns[j] + 1] - w[2 * columns[j]]
 
 
 def node_score(data, i, p, loss_weight, work):
-    """``theta_p = loss_weight l_p + x_p'(U[:, 1] - U[:, 0])``; zero without a label."""
+    """Return ``theta_p = loss_weight l_p + x_p'(U[:, 1] - U[:, 0])``; zero if node p has no label."""
     node = data.y_off[i] + p
     truth = data.y[node]
     if truth < 0:
@@ -131,7 +131,7 @@ def node_score(data, i, p, loss_weight, work):
 
 
 def edge_score(data, i, e, w):
-    """``theta_e = -<w_edge, f_e>``."""
+    """Return ``theta_e = -<w_edge, f_e>``."""
     values = data.edge_values[data.edge_off[i] + e]
     weights = w[2 * data.n_features :]
     total = 0.0
@@ -141,7 +141,7 @@ def edge_score(data, i, e, w):
 
 
 def argmax(data, i, w, work):
-    """Minimum cut: nodes on the source's side get label 1."""
+    """Find the best labeling by a minimum cut: nodes on the source's side get label 1."""
     start = data.y_off[i]
     V = data.y_off[i + 1] - start
     first = 2 * data.edge_off[i]
@@ -172,12 +172,12 @@ def argmax(data, i, w, work):
 
 
 def truth_value(data, i, w, work):
-    """Zero, because ``z(y_i) = 0``."""
+    """Return zero, because ``z(y_i) = 0``."""
     return 0.0
 
 
 def loss(data, i, work):
-    """``loss_scale_i sum_p cost[t_p, y_p]`` over the labelled nodes."""
+    """Return ``loss_scale_i sum_p cost[t_p, y_p]`` over the labelled nodes."""
     start = data.y_off[i]
     total = 0.0
     for p in range(data.y_off[i + 1] - start):
@@ -187,9 +187,9 @@ def loss(data, i, work):
 
 
 def value_of(data, i, y, w, work):
-    """``theta'z(y)``, the score of y less that of the truth.
+    """Return ``theta'z(y)``, the score of y minus the score of the truth.
 
-    Without branches: a wrong guess of the processor would cost more than the sum.
+    The loops have no branches: a mispredicted branch would cost more than the sum.
     """
     V = y.shape[0]
     left = data.left[data.edge_off[i] : data.edge_off[i + 1]]
@@ -197,19 +197,19 @@ def value_of(data, i, y, w, work):
     theta = work.theta[V:]
     total = -work.base[0]
     for p in range(V):
-        total += y[p] * work.theta[p]  # zero without a label
+        total += y[p] * work.theta[p]  # theta is zero at nodes without a label
     for e in range(left.shape[0]):
         total += int(y[left[e]] != y[right[e]]) * theta[e]
     return total
 
 
 def add_parts(data, i, s, y, work):
-    """``d += s z(y)``; the truth has z = 0."""
+    """Add ``s z(y)`` to the direction; the truth has z = 0."""
     add_difference(data, i, s, y, data.y[data.y_off[i] : data.y_off[i + 1]], work)
 
 
 def add_difference(data, i, s, y, other, work):
-    """``d += s (z(y) - z(other))``."""
+    """Add ``s (z(y) - z(other))`` to the direction."""
     V = y.shape[0]
     first = data.edge_off[i]
     for p in range(V):
@@ -220,7 +220,7 @@ def add_difference(data, i, s, y, other, work):
 
 
 def difference(data, i, slot, other, labelings, work):
-    """``d = z(y) - z(y')`` in one go over the edges."""
+    """Make ``d = z(y) - z(y')`` the direction, in one loop over the edges."""
     V = data.y_off[i + 1] - data.y_off[i]
     a = slot_offset(data, i, slot, labelings)
     b = slot_offset(data, i, other, labelings)
@@ -230,13 +230,16 @@ def difference(data, i, slot, other, labelings, work):
 
 
 def end_direction(data, i, work):
-    """List the moved parts; the features ``B_i d`` are not known yet."""
+    """List the moved parts, and mark the features ``B_i d`` as not yet computed."""
     list_moved(data, i, work)
     work.has_features[0] = 0
 
 
 def set_features(data, i, work):
-    """Compute ``B_i d`` unless it is known: ``sum_p d_p x_p`` (label 1; minus that for label 0), ``-sum_e d_e f_e``."""
+    """Compute the features ``B_i d`` unless they are known already.
+
+    They are ``sum_p d_p x_p`` for label 1, ``-sum_p d_p x_p`` for label 0, and ``-sum_e d_e f_e`` for the edges.
+    """
     if work.has_features[0] == 1:
         return
     work.has_features[0] = 1
@@ -261,7 +264,7 @@ def set_features(data, i, work):
 
 
 def sqnorm(data, i, work):
-    """``|B_i d|^2``: the features of the nodes count twice, for label 0 and for label 1."""
+    """Return ``|B_i d|^2``; the features of the nodes count twice, for label 0 and for label 1."""
     set_features(data, i, work)
     nodes = 0.0
     for j in range(data.col_off[i + 1] - data.col_off[i]):
@@ -273,7 +276,7 @@ def sqnorm(data, i, work):
 
 
 def apply(data, i, s, work, w):
-    """``w += s B_i d``."""
+    """Add ``s B_i d`` to w."""
     set_features(data, i, work)
     columns = data.columns[data.col_off[i] : data.col_off[i + 1]]
     for j in range(columns.shape[0]):
@@ -286,7 +289,7 @@ def apply(data, i, s, work, w):
 
 
 def touched(data, i, work, out):
-    """Both labels' weights of the block's own features, and all edge weights."""
+    """List the weights of both labels for each feature of the block, and all edge weights."""
     columns = data.columns[data.col_off[i] : data.col_off[i + 1]]
     n_edges = work.edge_direction.shape[0]
     if 2 * columns.shape[0] + n_edges > out.shape[0]:
@@ -301,9 +304,11 @@ def touched(data, i, work, out):
 
 
 def margins_pass(data_fields, work_fields, w, out):
-    """Template: ``out[p]``, the value of the best labeling with label 1 at p minus that of the best one with label 0.
+    """Template: write the margin of every node to ``out``.
 
-    One more cut per node: the node is tied to the label that it does not have in the best labeling.
+    The margin of node p is the value of the best labeling with label 1 at p minus the value of the best labeling with
+    label 0 at p. After the cut for the best labeling, each node takes another cut, in which it is forced to its other
+    label.
     """
     data = GraphData(*data_fields)
     work = GraphWork(*work_fields)
@@ -330,10 +335,11 @@ def number_columns(indptr, y_off, indices, owner, place, col_off, columns):
 
     Parameters
     ----------
-    indptr, indices : CSR of the (N, F) stacked nodes; the numbers take the place of ``indices``
-    y_off : (n + 1,) nodes of the blocks
+    indptr, indices : CSR of the (N, F) stacked nodes; the block's own numbers overwrite ``indices``
+    y_off : (n + 1,) node offsets of the blocks
     owner, place : (F,) scratch, ``owner`` filled with -1
-    col_off, columns : (n + 1,) and as long as ``indices``; written: the features of a block by their new numbers
+    col_off : output, (n + 1,) offsets of the blocks in ``columns``
+    columns : output, the feature that each block's own number stands for; as long as ``indices``
     """
     count = 0
     for i in range(y_off.shape[0] - 1):

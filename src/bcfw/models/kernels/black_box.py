@@ -1,10 +1,11 @@
-"""Kernels of black-box models: the same contract, interpreted.
+"""Routines of black-box models, which call the user's Python methods and are not compiled.
 
-Here ``B_i = I`` and ``z(y) = phi(x_i, y)``. Theta is then ``(w, 1)`` on the pair (features, loss), so a block's average
-is a vector and an averaged loss.
+Here ``B_i = I`` and ``z(y)`` is the pair of the features ``phi(x_i, y)`` and the loss ``L_i(y)``. Theta is then
+``(w, 1)``, and a block's average is a feature vector and a loss.
 
-With slack rescaling (the model's ``slack_rescaling``) ``z(y) = phi(x_i, y_i) + L_i(y) (phi(x_i, y) - phi(x_i, y_i))``:
-the difference to the truth is multiplied by the loss, and all else stays as it is.
+With slack rescaling (the model's ``slack_rescaling``) the features in z(y) are
+``phi(x_i, y_i) + L_i(y) (phi(x_i, y) - phi(x_i, y_i))``: the difference to the truth is multiplied by the loss. Nothing
+else changes.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from bcfw.models.failures import described, place
 from bcfw.models.hooks import hook
 from bcfw.passes.contract import kernel_set
 
-#: Whether the slack is rescaled; kernel sets of models that say so bind another value.
+#: Whether the slack is rescaled. The routines of models with ``slack_rescaling`` bind this name to True.
 SLACK = False
 
-#: A loss that is negative by at most this is zero.
+#: A negative loss of at most this size is rounding and counts as zero.
 ROUNDING = 1e-9
 
 
 class BlackBoxData(NamedTuple):
-    """The user's model and examples as they are, and the features of the truths."""
+    """The user's model and examples as given, the arithmetic of its feature vectors, and the features of the truths."""
 
     model: Any
     X: Any
@@ -38,13 +39,17 @@ class BlackBoxData(NamedTuple):
 
 
 class BlackBoxWork(NamedTuple):
-    """``now`` holds the current labeling's z and loss, and the current direction's terms, d, d_loss and sqnorm."""
+    """Scratch: ``now`` holds ``z`` and ``loss`` of the current labeling, and the current direction.
+
+    The direction is first a list of ``terms``, each a factor with features and a loss. Their sum (``d``, ``d_loss``)
+    and its ``sqnorm`` are computed when they are needed.
+    """
 
     now: SimpleNamespace
 
 
 def read_features(model: Any, vectors: Any, x: Any, y: Any, i: int, given: Any = None) -> Any:
-    """The features of one output, as the model returns them (or ``given``), as a vector."""
+    """Return the features of one output as a vector; they come from the model, or from ``given`` if it is not None."""
     try:
         return vectors.read(model.features(x, y) if given is None else given)
     except Exception as error:
@@ -52,12 +57,12 @@ def read_features(model: Any, vectors: Any, x: Any, y: Any, i: int, given: Any =
 
 
 def loss_between(model: Any, y_true: Any, y: Any) -> float:
-    """The model's loss as a number; one such as ``1 - NDCG`` that rounding has moved a little below zero is zero."""
+    """Return the model's loss as a float; a loss slightly below zero by rounding, as in ``1 - NDCG``, becomes zero."""
     return not_below_zero(real_loss(model.loss(y_true, y)))
 
 
 def loss_on(model: Any, x: Any, y_true: Any, y: Any) -> float:
-    """The same for a model whose loss may depend on the input."""
+    """Return the loss as a float, for a model whose loss may depend on the input x."""
     return not_below_zero(real_loss(model._loss_of(x, y_true, y)))
 
 
@@ -66,7 +71,7 @@ def not_below_zero(loss: float) -> float:
 
 
 def real_loss(given: Any) -> float:
-    """A loss as a number; conversion would drop an imaginary part."""
+    """Return a loss as a float; refuse complex numbers, whose imaginary part the conversion would drop."""
     if type(given) is float:
         return given
     if np.iscomplexobj(given):
@@ -83,18 +88,18 @@ def make_work() -> BlackBoxWork:
 
 
 def scores(data, i, w, loss_weight, work):
-    """The user's oracle computes its own scores."""
+    """Do nothing: the user's oracle computes its own scores."""
 
 
 def shown_weights(data, i, w):
-    """What the oracle sees of w, which it must not change."""
+    """Return a read-only view of w, which the user's oracle gets."""
     seen = w.view()
     seen.flags.writeable = False
     return seen
 
 
 def output_features(data, i, y):
-    """The features of an output of example i."""
+    """Return the features of an output of example i as a vector."""
     return read_features(data.model, data.vectors, data.X[i], y, i)
 
 
@@ -120,7 +125,7 @@ def argmax(data, i, w, work):
 
 
 def upper_bound(data, i, w, work):
-    """The user's bound, relative to the truth's value like what ``argmax`` returns."""
+    """Return the user's bound relative to the truth's value, as ``argmax`` returns its value."""
     try:
         bound = float(hook(data.model, "upper_bound")(w.copy(), data.X[i], data.y[i]))
     except Exception as error:
@@ -129,7 +134,7 @@ def upper_bound(data, i, w, work):
 
 
 def truth_value(data, i, w, work):
-    """Zero: ``argmax`` returns its value relative to the truth's, in one call."""
+    """Return zero: ``argmax`` already returns its value relative to the truth's value."""
     return 0.0
 
 
@@ -146,7 +151,7 @@ def keep_labeling(data, i, slot, work, labelings):
 
 
 def same_labeling(data, i, slot, labelings, work):
-    """Outputs with equal features and loss are one corner."""
+    """Return whether features and loss are equal: outputs with equal features and loss are one corner."""
     z, its_loss = labelings[i][slot]
     return its_loss == work.now.loss and data.vectors.equal(z, work.now.z)
 
@@ -160,7 +165,7 @@ def labeling_value(data, i, w, work):
 
 
 def start_parts(data, i, w, work):
-    """Theta is (w, 1): nothing to compute."""
+    """Do nothing: theta is (w, 1)."""
 
 
 labeling_scores = direction_scores = start_parts
@@ -180,7 +185,7 @@ def add_labeling(data, i, s, work):
 
 
 def end_direction(data, i, work):
-    """The terms are added up when the direction is used."""
+    """Mark the sum of the terms as not yet computed; it is computed when the direction is used."""
     work.now.d = work.now.sqnorm = None
 
 
@@ -196,7 +201,7 @@ def slope(data, i, w, work):
 
 
 def summed(data, now):
-    """The direction d; the last term, if its factor is 1, is what the others are added to."""
+    """Return the direction d, the sum of its terms; if the last factor is 1, the other terms are added to that term."""
     if now.d is None:
         terms, d, d_loss = now.terms, None, 0.0
         if terms[-1][0] == 1.0:

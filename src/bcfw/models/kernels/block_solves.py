@@ -1,11 +1,12 @@
-"""Kernels of exact block solves that models share whose parts are one dense vector per block, with features in rows.
+"""Shared routines of exact block solves, for models with one feature vector per block and one part per label.
 
-With theta_i at the listed parts (``work.moved``), the best average of block i maximises
+All parts of block i have the features x_i, so that ``|B_i d|^2 = |x_i|^2 |d|^2``. Therefore the best average of the
+block maximises
 
     theta_i'd - A/2 |d|^2,        d = mu - mu_i,    A = scale |x_i|^2
 
-over the listed parts, because all parts of a block have the same features: ``|B_i d|^2 = |x_i|^2 |d|^2``. A model
-writes :func:`part_loss`, and ``solve_parts`` and ``list_parts`` of the contract (:mod:`bcfw.passes.contract`).
+over the listed parts (``work.moved``). A model that shares these routines writes :func:`part_loss`, and ``solve_parts``
+and ``list_parts`` of the contract (:mod:`bcfw.passes.contract`).
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from bcfw.models.kernels.feature_rows import column_pair_product
 from bcfw.models.kernels.part_vectors import theta_of
 from bcfw.records import ALL_PARTS
 
-#: From this share of its parts on, all scores of a block are computed: whole rows of weights vectorise.
+#: If more than this share of a block's parts is listed, all its scores are computed: whole rows of weights vectorise.
 MANY_PARTS = 0.4
 
-#: Mass that is not worth moving.
+#: A direction whose largest entry is at most this is rounding and not worth a step.
 MASS_ROUNDING = 1e-14
 
-#: How far the mass of a projected block may be from one before it is corrected. Few parts never come so far.
+#: If the mass of a projected block differs from one by more than this, it is corrected; with few parts it never does.
 MASS_DRIFT = 1e-12
 
 
 def load_parts(data, i, count, parts, work):
-    """``moved`` are the listed parts."""
+    """Write the listed parts to ``work.moved``."""
     if count == ALL_PARTS:
         count = data.part_off[i + 1] - data.part_off[i]
         for part in range(count):
@@ -37,12 +38,12 @@ def load_parts(data, i, count, parts, work):
 
 
 def part_loss(data, i, part):
-    """Model's kernel: ``l_i`` at one part."""
+    """Return ``l_i`` at one part (written by the model)."""
     return 0.0
 
 
 def listed_scores(data, i, w, work):
-    """Theta_i at the listed parts, two at a time."""
+    """Write theta_i at the listed parts, two at a time; return False if too many parts are listed."""
     count = work.n_moved[0]
     if count > MANY_PARTS * (data.part_off[i + 1] - data.part_off[i]):
         return False
@@ -58,7 +59,7 @@ def listed_scores(data, i, w, work):
 
 
 def direction_loss(data, i, work):
-    """``l_i'd``."""
+    """Return ``l_i'd``."""
     total = 0.0
     for j in range(work.n_moved[0]):
         total += part_loss(data, i, work.moved[j]) * work.d[work.moved[j]]
@@ -66,7 +67,7 @@ def direction_loss(data, i, work):
 
 
 def keep_moved(work):
-    """Of the listed parts, keep those with ``d != 0``; none if d is no more than rounding."""
+    """Keep the listed parts with ``d != 0`` in the list; keep no part if d is only rounding."""
     count = 0
     largest = 0.0
     for j in range(work.n_moved[0]):
@@ -79,11 +80,12 @@ def keep_moved(work):
 
 
 def project_listed(work):
-    """Project d, at the listed parts, onto the simplex: ``d <- max(d - tau, 0)`` with the tau that makes its sum one.
+    """Project d, at the listed parts, onto the simplex: ``d <- max(d - tau, 0)`` with the tau that makes the sum one.
 
-    tau is at least the largest entry less one. From there on it is the mean of the entries above it, less one over
-    their number, until none of them is below: each such tau is a lower bound of the right one (Michelot, 1986).
-    The rounding of tau counts once for every part, which for many parts is too much: then the mass is corrected.
+    The search of tau starts with the largest entry minus one, a lower bound of tau. Each iteration sums the entries
+    above the current bound, subtracts one, and divides by their number; the result is a larger lower bound. It stops
+    when the set of entries above the bound no longer shrinks (Michelot, 1986). The rounding error of tau enters the sum
+    once per part; if that makes the mass wrong, it is corrected.
     """
     n = work.n_moved[0]
     tau = work.d[work.moved[0]]
@@ -99,7 +101,7 @@ def project_listed(work):
             if entry > tau:
                 count += 1
                 total += entry
-        if count == 0 or count >= above:  # more than before, or none, can only be rounding
+        if count == 0 or count >= above:  # the set has stopped shrinking; an empty or a larger set is due to rounding
             break
         above = count
         tau = total / count
@@ -113,7 +115,7 @@ def project_listed(work):
             work.d[work.moved[j]] /= 1.0 + excess
 
 
-#: For a model's kernel set: block solves; the model has to write those that are None.
+#: Block solves, to be added to a model's routines; the model must write the routines that are None here.
 BLOCK_SOLVE_KERNELS = {
     "part_loss": None,
     "load_parts": load_parts,

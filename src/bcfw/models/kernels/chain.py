@@ -1,12 +1,13 @@
-"""Kernels of linear-chain models: scores and Viterbi.
+"""Routines of linear-chain models: the records of packed sequences and scratch, scores, and the Viterbi algorithm.
 
-A chain with T positions and K labels has two kinds of parts: label k at position t, row t of a (T, K) matrix, and the
-transition from label a to label b, row a of a (K, K) one. (Transitions are counted over all positions because their
-weights do not depend on the position.) An average of labelings uses few of these parts, so a block keeps a list of
-parts and their mass in a common pool, positions first; a list that outgrows its room moves to the end of the pool.
+A chain with T positions and K labels has two kinds of parts: label k at position t, entry (t, k) of a (T, K) matrix,
+and the transition from label a to label b, entry (a, b) of a (K, K) matrix. (Transitions are counted over all positions
+because their weights do not depend on the position.) An average of labelings has mass on few of these parts.
+Therefore each block has a list of the parts with mass, positions first, in a pool that all blocks share; a list that
+outgrows its room moves to the end of the pool.
 
-Weights are ``[U (F, K), first (K), last (K), trans (K, K)]``; rows of U are contiguous so that a sparse position adds
-whole rows. Directions and averages are in :mod:`bcfw.models.kernels.chain_directions`.
+The weights are ``[U (F, K), first (K), last (K), trans (K, K)]``. Rows of U are contiguous, so that the score of a
+sparse position is a sum of whole rows. Directions and averages are in :mod:`bcfw.models.kernels.chain_directions`.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ class ChainData(NamedTuple):
     indptr, index_at, indices, values : the (N, F) stacked position features, see :class:`bcfw.inputs.rows.Rows`
     y : (N,) true labels
     y_off : (n + 1,) position offsets of the sequences
-    gram : inner products of the positions' features in each short sequence, biases of the ends included: the lower
-        triangle, row by row
-    gram_off : (n + 1,) offsets into ``gram``; an empty range means: use the scratch vector
-    cost : (K, K) loss of predicting the column for the row; empty for the Hamming loss
-    loss_scale : (n,) factor of the summed cost (1/T when normalised)
+    gram : Gram matrices of the positions' features of the short sequences, biases of the ends included; of each matrix
+        the lower triangle, row by row
+    gram_off : (n + 1,) offsets into ``gram``; a sequence with an empty range uses the scratch vector ``features``
+    cost : (K, K) ``cost[truth, prediction]``; empty for the Hamming loss
+    loss_scale : (n,) factor of the summed cost (1/T if the loss is normalised)
     n_features, n_labels : F and K
-    ends : 1 with biases of the first and last label, else 0
+    ends : 1 if the first and the last label have biases, else 0
     """
 
     indptr: np.ndarray
@@ -54,14 +55,14 @@ class ChainData(NamedTuple):
 
 
 class ChainAverage(NamedTuple):
-    """Averaged parts of all blocks: lists in a pool.
+    """Averaged parts of all blocks, as lists in a pool.
 
     Attributes
     ----------
-    part, mass : the pool, two arrays of one length. Label k at position t is ``t << 32 | k``, one number to read
-        instead of two; the transition from label a to label b is ``a K + b``. Positions are in their order
-    start, size, room : (n,) where block i's list begins, how long it is, and how long it may become
-    positions : (n,) how many of its parts are labels of positions; transitions follow
+    part, mass : the pool, two arrays of the same length. Label k at position t is the number ``t << 32 | k``; the
+        transition from label a to label b is the number ``a K + b``. Labels of positions are sorted by position
+    start, size, room : (n,) where block i's list begins, its length, and the length that it may grow to
+    positions : (n,) how many parts of the list are labels of positions; the transitions follow
     tail : (1,) end of the used part of the pool
     """
 
@@ -79,15 +80,17 @@ class ChainWork(NamedTuple):
 
     Attributes
     ----------
-    theta, best : (T, K) scores; best score of a prefix that ends in a label
+    theta : (T, K) scores of the labels at the positions
+    best : (T, K) best score of a prefix that ends in a label
     y : (T,) the current labeling
-    size : (2,) number of the current direction's entries, for positions and for transitions
-    part, d : its entries, parts as in the average; transitions begin at entry T K
-    mass : of the entries' parts in the average from which the direction starts
-    slot : ((T + K) K,) entry of a part, -1 for none; labels of positions are at ``t K + k``, transitions follow
-    stamp, tick : (T, K) and (1,) in which round a score was computed, and the current round
-    head, next : (K,) and per entry: chains of entries with the same label, -1 at the end
-    features : (F K,) for the norms of long sequences; empty without them
+    size : (2,) number of entries of the current direction, for positions and for transitions
+    part, d : the entries of the direction, with parts numbered as in the average; transitions begin at entry T K
+    mass : the mass of each entry's part in the average from which the direction starts
+    slot : ((T + K) K,) the entry of a part, -1 if it has none; labels of positions are at ``t K + k``, transitions
+        follow
+    stamp, tick : (T, K) and (1,) the round in which each score was computed, and the current round
+    head, next : (K,) and one per entry, linked lists of the entries with the same label, -1 at the end
+    features : (F K,) scratch for the norms of long sequences; empty if there are none
     """
 
     theta: np.ndarray
@@ -106,12 +109,12 @@ class ChainWork(NamedTuple):
 
 
 def transition_offset(data):
-    """Where the (K, K) transition weights begin in w."""
+    """Return where the (K, K) transition weights begin in w."""
     return (data.n_features + 2 * data.ends) * data.n_labels
 
 
 def scores(data, i, w, loss_weight, work):
-    """``theta[t, k] = loss_weight loss_scale_i cost[y_it, k] + x_t'U[:, k]``, and the biases of the ends."""
+    """Write ``theta[t, k] = loss_weight loss_scale_i cost[y_it, k] + x_t'U[:, k]`` plus the biases of the ends."""
     K = data.n_labels
     start = data.y_off[i]
     T = data.y_off[i + 1] - start
@@ -130,13 +133,13 @@ def scores(data, i, w, loss_weight, work):
 
 
 def argmax(data, i, w, work):
-    """Viterbi's algorithm."""
+    """Find the best labeling by the Viterbi algorithm."""
     T = data.y_off[i + 1] - data.y_off[i]
     return best_path(work.theta, w[transition_offset(data) :], T, work.best, work.y)
 
 
 def value_of(data, i, y, w, work):
-    """``sum_t theta[t, y_t] + sum_t trans[y_{t-1}, y_t]``."""
+    """Return ``sum_t theta[t, y_t] + sum_t trans[y_{t-1}, y_t]``."""
     trans = w[transition_offset(data) :]
     value = work.theta[0, y[0]]
     for t in range(1, y.shape[0]):
@@ -145,18 +148,18 @@ def value_of(data, i, y, w, work):
 
 
 def start_parts(data, i, w, work):
-    """From now on no score is known."""
+    """Begin a new round: mark all scores as unknown."""
     work.tick[0] += 1
 
 
 def score_labeling(data, i, y, w, work):
-    """Theta at the labels of all positions."""
+    """Compute theta at the labels that y has at its positions."""
     for t in range(y.shape[0]):
         score_part(data, i, t, y[t], w, work)
 
 
 def score_part(data, i, t, k, w, work):
-    """``theta[t, k]`` with the loss, unless this round has computed it."""
+    """Compute ``theta[t, k]``, loss included, unless it was computed in this round."""
     if work.stamp[t, k] == work.tick[0]:
         return
     work.stamp[t, k] = work.tick[0]
@@ -172,7 +175,7 @@ def score_part(data, i, t, k, w, work):
 
 
 def loss(data, i, work):
-    """``loss_scale_i sum_t cost[y_it, y_t]``."""
+    """Return ``loss_scale_i sum_t cost[y_it, y_t]``."""
     start = data.y_off[i]
     total = 0.0
     for t in range(data.y_off[i + 1] - start):
@@ -181,7 +184,7 @@ def loss(data, i, work):
 
 
 def slot_value(data, i, slot, labelings, by_parts, w, work):
-    """``theta'z(y)`` of a kept labeling; scores and their sum in one go over the positions."""
+    """Return ``theta'z(y)`` of a stored labeling, with scores and sum computed in one loop over the positions."""
     T = data.y_off[i + 1] - data.y_off[i]
     begin = slot_offset(data, i, slot, labelings)
     y = labelings[begin : begin + T]
@@ -197,9 +200,9 @@ def slot_value(data, i, slot, labelings, by_parts, w, work):
 
 
 def grams(indptr, index_at, indices, values, y_off, ends, gram_off, out):
-    """Lower triangle of ``X X'`` of every sequence that has room in ``out``.
+    """Write the lower triangle of the Gram matrix ``X X'`` of every sequence that has room in ``out``.
 
-    With ``ends``, the first position has one more feature, and so has the last: those of the biases.
+    With ``ends``, the first and the last position have one more feature each, the features of the biases.
     """
     for i in range(y_off.shape[0] - 1):
         start = y_off[i]
@@ -215,7 +218,7 @@ def grams(indptr, index_at, indices, values, y_off, ends, gram_off, out):
 
 
 def row_product(indptr, index_at, indices, values, row, other):
-    """``x_row'x_other`` in float64; rows with the same list of columns need not compare these, which are sorted."""
+    """Return ``x_row'x_other`` in float64; columns are sorted, and rows that share a list of columns skip the merge."""
     total = 0.0
     x, z = values[indptr[row] : indptr[row + 1]], values[indptr[other] : indptr[other + 1]]
     if index_at[row] == index_at[other] and x.shape[0] == z.shape[0]:  # an empty row begins where the next one does

@@ -1,8 +1,8 @@
 """Directions of linear chains in part space, and the averages that move along them.
 
-The direction from the average to an oracle's output is the one that matters for speed. It is merged from the block's
-list and the output, so that the entries of a position stand side by side; the move of w makes use of that where it
-finds it. All other directions are sums, whose entries come in any order: ``slot`` knows where a part has its entry.
+The direction from the average to the oracle's output decides the speed of training. It is merged from the block's list
+and the output, so that the entries of a position are neighbours, which :func:`add_outer` uses. All other directions are
+built as sums: their entries come in any order, and ``work.slot`` gives the entry of a part.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from bcfw.models.kernels.pools import make_room
 #: The two kinds of parts.
 POSITION, TRANSITION = range(2)
 
-#: The bits of a position's part that are its label.
+#: The bits of the number of a part (see :func:`position_part`) that hold the label.
 LABEL = 0xFFFFFFFF
 
 
 def position_part(t, k):
-    """Label k at position t as one number."""
+    """Return the number of the part "label k at position t"."""
     return np.int64(t) << 32 | np.int64(k)
 
 
 def first_entry(kind, work):
-    """Where the direction's entries of a kind begin, and the slots of its parts."""
+    """Return the offset of a kind of parts, both in the direction's entries and in ``work.slot``."""
     return kind * work.theta.shape[0] * work.theta.shape[1]
 
 
 def write_entry(e, part, mass, d, work):
-    """An entry of the direction."""
+    """Write entry e of the direction."""
     work.part[e] = part
     work.mass[e] = mass
     work.d[e] = d
 
 
 def fetch(data, i, mu, work):
-    """Read a number of every cache line of the block's list and Gram matrix, 8 numbers long.
+    """Prefetch the block's list and Gram matrix: read one number of every cache line, which holds 8 numbers.
 
-    Nobody needs their sum, but what is not used would not be read.
+    The sum is written to the scratch only because the compiler would remove reads whose result is not used.
     """
     average = ChainAverage(*mu)
     total = 0.0
@@ -52,7 +52,7 @@ def fetch(data, i, mu, work):
 
 
 def direction_from_average(data, i, mu, work):
-    """``d = z(y) - mu_i``: the block's list and the current labeling, merged."""
+    """Make ``d = z(y) - mu_i`` the direction, by merging the block's list with the current labeling."""
     average = ChainAverage(*mu)
     T = data.y_off[i + 1] - data.y_off[i]
     start = average.start[i]
@@ -62,7 +62,10 @@ def direction_from_average(data, i, mu, work):
 
 
 def merge_positions(average, begin, end, T, work):
-    """Both are in the order of the positions; a label without mass comes after those of its position that have some."""
+    """Merge the labels of positions: list and labeling are both sorted by position.
+
+    A label of the labeling that has no mass comes after the labels of its position that have mass.
+    """
     e = 0
     m = begin
     for t in range(T):
@@ -82,7 +85,10 @@ def merge_positions(average, begin, end, T, work):
 
 
 def merge_transitions(average, begin, end, T, work):
-    """The labeling's transitions are counted in their slots, as ``-1 - count``; those without mass come last."""
+    """Merge the transitions: first the transitions of the list, then transitions of the labeling without mass.
+
+    The transitions of the labeling are counted in ``work.slot``, as ``-1 - count``.
+    """
     K = work.theta.shape[1]
     first = first_entry(TRANSITION, work)
     for t in range(1, T):
@@ -104,13 +110,13 @@ def merge_transitions(average, begin, end, T, work):
 
 
 def start_direction(data, i, work):
-    """``d = 0``: empty lists."""
+    """Begin with ``d = 0``, a direction without entries."""
     work.size[POSITION] = 0
     work.size[TRANSITION] = 0
 
 
 def add_average(data, i, s, mu, work):
-    """``d = s mu_i``: the average's parts are distinct and come first, so each is a new entry."""
+    """Make ``d = s mu_i``: the parts of the average are distinct and come first, so that each gets a new entry."""
     average = ChainAverage(*mu)
     K = data.n_labels
     start = average.start[i]
@@ -129,7 +135,7 @@ def add_average(data, i, s, mu, work):
 
 
 def add_parts(data, i, s, y, work):
-    """``d += s z(y)``: every position's label and every transition."""
+    """Add ``s z(y)`` to the direction: the label of every position and every transition."""
     add_part(POSITION, 0, y[0], s, work)
     for t in range(1, y.shape[0]):
         add_part(POSITION, t, y[t], s, work)
@@ -137,7 +143,7 @@ def add_parts(data, i, s, y, work):
 
 
 def add_part(kind, row, label, s, work):
-    """Add s to the direction at a label of a position, or at a transition from the label ``row``."""
+    """Add s to the direction at one part: ``label`` at position ``row``, or the transition ``row`` to ``label``."""
     first = first_entry(kind, work)
     place = row * work.theta.shape[1] + label
     e = work.slot[first + place]
@@ -150,7 +156,7 @@ def add_part(kind, row, label, s, work):
 
 
 def order_positions(work):
-    """Sort the entries of positions by position; those of one position stay in their order."""
+    """Sort the entries of positions by position (a stable insertion sort)."""
     for e in range(1, work.size[POSITION]):
         part, mass, d = work.part[e], work.mass[e], work.d[e]
         f = e
@@ -161,7 +167,7 @@ def order_positions(work):
 
 
 def end_direction(data, i, work):
-    """Forget which entry a part has."""
+    """Reset ``work.slot`` to -1 at the parts of the direction."""
     K = data.n_labels
     for e in range(work.size[POSITION]):
         work.slot[(work.part[e] >> 32) * K + (work.part[e] & LABEL)] = -1
@@ -171,7 +177,7 @@ def end_direction(data, i, work):
 
 
 def difference(data, i, slot, other, labelings, work):
-    """Only positions and transitions in which the two labelings differ enter the direction."""
+    """Make ``d = z(y) - z(y')``, with entries only for positions and transitions in which the labelings differ."""
     T = data.y_off[i + 1] - data.y_off[i]
     begin = slot_offset(data, i, slot, labelings)
     y = labelings[begin : begin + T]
@@ -189,13 +195,13 @@ def difference(data, i, slot, other, labelings, work):
 
 
 def direction_scores(data, i, w, work):
-    """Theta at the direction's labels of positions."""
+    """Compute theta at the labels of positions in the direction."""
     for e in range(work.size[POSITION]):
         score_part(data, i, work.part[e] >> 32, work.part[e] & LABEL, w, work)
 
 
 def slope(data, i, w, work):
-    """``theta'd``; the score of a transition is its weight."""
+    """Return ``theta'd``; the score of a transition is its weight."""
     trans = w[transition_offset(data) :]
     total = 0.0
     for e in range(work.size[POSITION]):
@@ -207,7 +213,7 @@ def slope(data, i, w, work):
 
 
 def sqnorm(data, i, work):
-    """``|B_i d|^2``: the share of U and of the biases of the ends, then that of the transitions."""
+    """Return ``|B_i d|^2``: the sum over U and the biases of the ends, plus the sum over the transitions."""
     if data.gram_off[i + 1] > data.gram_off[i]:
         total = positions_sqnorm_by_gram(data, i, work)
     else:
@@ -219,7 +225,7 @@ def sqnorm(data, i, work):
 
 
 def positions_sqnorm_by_gram(data, i, work):
-    """``sum_k sum_{t, s} d[t, k] d[s, k] gram[t, s]``; entries of one label are chained."""
+    """Return ``sum_k sum_{t, s} d[t, k] d[s, k] gram[t, s]``; the entries of each label form a linked list."""
     gram = data.gram[data.gram_off[i] : data.gram_off[i + 1]]
     total = 0.0
     for e in range(work.size[POSITION]):
@@ -242,7 +248,10 @@ def positions_sqnorm_by_gram(data, i, work):
 
 
 def positions_sqnorm_by_scratch(data, i, work):
-    """Accumulate ``sum_t x_t d_t'`` in the scratch matrix, add up its squares, and clear what was touched."""
+    """Return the squared norm of ``sum_t x_t d_t'`` plus the biases of the ends.
+
+    The sum is accumulated in the scratch matrix ``work.features``, whose changed entries are set to zero again.
+    """
     K = data.n_labels
     start = data.y_off[i]
     last = data.y_off[i + 1] - start - 1
@@ -262,12 +271,12 @@ def positions_sqnorm_by_scratch(data, i, work):
 
 
 def reserve(data, i, mu, work):
-    """Room for the direction's parts: all that have mass are among them."""
+    """Make room for all parts of the direction, which include all parts with mass; return False if the pool is full."""
     return make_room(ChainAverage(*mu), i, work.size[POSITION] + work.size[TRANSITION])
 
 
 def advance(data, i, gamma, work, mu):
-    """``mu_i += gamma d``; entries whose mass is gone leave the list. Those of positions are in order."""
+    """Move the average, ``mu_i += gamma d``: write a new list of the parts with mass, in the order of the entries."""
     average = ChainAverage(*mu)
     start = average.start[i]
     middle = write_list(gamma, POSITION, work, start, average)
@@ -277,7 +286,7 @@ def advance(data, i, gamma, work, mu):
 
 
 def write_list(gamma, kind, work, begin, average):
-    """Write the entries of one kind, moved by gamma, into the pool from ``begin`` on; returns where they end."""
+    """Write the entries of one kind, moved by gamma, to the pool from ``begin`` on; return where they end."""
     first = first_entry(kind, work)
     end = begin
     for e in range(first, first + work.size[kind]):
@@ -290,7 +299,7 @@ def write_list(gamma, kind, work, begin, average):
 
 
 def apply(data, i, s, work, w):
-    """``w += s B_i d``."""
+    """Add ``s B_i d`` to w."""
     K = data.n_labels
     F = data.n_features
     start = data.y_off[i]
@@ -310,7 +319,7 @@ def apply(data, i, s, work, w):
 
 
 def add_outer(data, start, s, work, out):
-    """``out += s sum_t x_t d_t'``, a flat (F, K) matrix; two entries of a position that stand side by side at once."""
+    """Add ``s sum_t x_t d_t'`` to the flat (F, K) matrix ``out``, two neighbouring entries of a position at once."""
     count = work.size[POSITION]
     e = 0
     while e < count:
@@ -325,8 +334,8 @@ def add_outer(data, start, s, work, out):
 
 
 def add_column(data, row, s, k, out):
-    """``out[:, k] += s x_row``."""
-    K = np.uint64(data.n_labels)  # unsigned: numba then leaves out what negative indices need
+    """Add ``s x_row`` to ``out[:, k]``."""
+    K = np.uint64(data.n_labels)  # unsigned: numba then leaves out the code for negative indices
     column = out[k:]
     indices = data.indices[data.index_at[row] :]
     values = data.values[data.indptr[row] : data.indptr[row + 1]]
@@ -335,7 +344,7 @@ def add_column(data, row, s, k, out):
 
 
 def add_column_pair(data, row, s, k, r, l, out):
-    """``out[:, k] += s x_row`` and ``out[:, l] += r x_row`` for two labels."""
+    """Add ``s x_row`` to ``out[:, k]`` and ``r x_row`` to ``out[:, l]``."""
     K = np.uint64(data.n_labels)
     first, second = out[k:], out[l:]
     indices = data.indices[data.index_at[row] :]
@@ -347,7 +356,7 @@ def add_column_pair(data, row, s, k, r, l, out):
 
 
 def touched(data, i, work, out):
-    """Features of the moved positions in the columns of their labels, moved transitions and biases of the ends."""
+    """List the weights of the moved transitions, of the moved labels' features, and of the biases of the ends."""
     K, F = data.n_labels, data.n_features
     start = data.y_off[i]
     T = data.y_off[i + 1] - start

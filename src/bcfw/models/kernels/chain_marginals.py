@@ -1,7 +1,7 @@
 """Marginals of linear chains by the forward-backward algorithm, in scaled probabilities or in logarithms.
 
-As one vector the parts of a chain are T K labels of positions, row by row, and then K^2 transitions, counted over all
-positions.
+The vector of a chain's parts has T K entries for labels of positions, row by row, then K^2 entries for transitions,
+counted over all positions.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import numpy as np
 from bcfw.models.kernels.chain import transition_offset
 from bcfw.models.kernels.chain_directions import POSITION, TRANSITION, add_part, order_positions
 
-#: Up to this difference of two transitions, sums of probabilities that are scaled at every position cannot vanish.
+#: If no two transition scores differ by more than this, the sums of scaled probabilities cannot underflow to zero.
 WIDEST = 300.0
 
 
 def part_scores(data, i, w, work, out):
-    """Theta of all positions, then the weights of the transitions."""
+    """Write theta of all positions, then the weights of the transitions."""
     K = data.n_labels
     T = data.y_off[i + 1] - data.y_off[i]
     for t in range(T):
@@ -28,7 +28,10 @@ def part_scores(data, i, w, work, out):
 
 
 def expected_parts(data, i, u, work, out):
-    """In probabilities, which takes one exponential per part, unless transitions are too different."""
+    """Compute marginals and log Z in scaled probabilities, or in logarithms if transition scores differ too much.
+
+    Scaled probabilities need only one exponential per part.
+    """
     K = data.n_labels
     T = data.y_off[i + 1] - data.y_off[i]
     smallest = largest = u[T * K]
@@ -41,10 +44,11 @@ def expected_parts(data, i, u, work, out):
 
 
 def expected_by_probabilities(u, top, T, K, work, out):
-    """Forward sums f, scaled by s_t to sum to one, in ``work.best``; backward ones b in ``out``; theta is scratch.
+    """Compute marginals with forward sums f, scaled by s_t so that they sum to one, and backward sums b.
 
     ``f_t(k) = e_t(k)/s_t sum_a f_{t-1}(a) E(a, k)`` and ``b_t(a) = sum_k E(a, k) e_{t+1}(k)/s_{t+1} b_{t+1}(k)``, with
-    ``e_t = exp(u_t - max u_t)`` and ``E = exp(trans - top)``. Label k has the probability ``f_t(k) b_t(k)`` at t.
+    ``e_t = exp(u_t - max u_t)`` and ``E = exp(trans - top)``. The probability of label k at t is ``f_t(k) b_t(k)``. The
+    array ``work.best`` holds f, ``out`` holds b until the end, and ``work.theta`` is overwritten.
     """
     E = out[T * K :]
     for part in range(K * K):
@@ -77,7 +81,7 @@ def expected_by_probabilities(u, top, T, K, work, out):
 
 
 def forward_row(u, t, K, E, work):
-    """Write f_t and ``theta_t = e_t / s_t``; returns the logarithm of the scale."""
+    """Write f_t and ``theta_t = e_t / s_t``; return ``log s_t + max u_t``, the term of position t in log Z."""
     row, share = work.best[t], work.theta[t]
     largest = u[0]
     for k in range(K):
@@ -102,7 +106,7 @@ def forward_row(u, t, K, E, work):
 
 
 def expected_by_logarithms(u, T, K, work, out):
-    """Forward sums in ``work.best``, backward ones in ``out`` until they become probabilities."""
+    """Compute marginals in logarithms: forward sums in ``work.best``, backward sums in ``out`` until the last loop."""
     trans = u[T * K :]
     for k in range(K):
         work.best[0, k] = u[k]
@@ -122,7 +126,7 @@ def expected_by_logarithms(u, T, K, work, out):
 
 
 def write_transitions(u, ahead, total, T, K, out):
-    """Expected numbers of all transitions."""
+    """Write the expected counts of all transitions."""
     trans = u[T * K :]
     counts = out[T * K :]
     for part in range(K * K):
@@ -135,7 +139,7 @@ def write_transitions(u, ahead, total, T, K, out):
 
 
 def log_sum(x):
-    """``log sum_k exp(x_k)``."""
+    """Return ``log sum_k exp(x_k)``."""
     largest = x[0]
     for k in range(1, x.shape[0]):
         largest = max(largest, x[k])
@@ -146,7 +150,7 @@ def log_sum(x):
 
 
 def sum_before(before, trans, k):
-    """``log sum_a exp(before[a] + trans[a, k])``."""
+    """Return ``log sum_a exp(before[a] + trans[a, k])``."""
     K = before.shape[0]
     largest = before[0] + trans[k]
     for a in range(1, K):
@@ -158,7 +162,7 @@ def sum_before(before, trans, k):
 
 
 def sum_after(u, behind, trans, k, K):
-    """``log sum_b exp(trans[k, b] + u[b] + behind[b])``."""
+    """Return ``log sum_b exp(trans[k, b] + u[b] + behind[b])``."""
     row = trans[k * K :]
     largest = row[0] + u[0] + behind[0]
     for b in range(1, K):
@@ -170,7 +174,7 @@ def sum_after(u, behind, trans, k, K):
 
 
 def add_expected(data, i, s, parts, work):
-    """``d += s parts``, as entries of the parts that have any mass; in the order in which the average is kept."""
+    """Add ``s parts`` to the direction, with entries for parts with mass only, sorted as in the list of the average."""
     K = data.n_labels
     T = data.y_off[i + 1] - data.y_off[i]
     for t in range(T):
@@ -184,7 +188,7 @@ def add_expected(data, i, s, parts, work):
     order_positions(work)
 
 
-#: For the kernel set of chains.
+#: The routines of "marginals", to be added to the routines of chains.
 CHAIN_MARGINAL_KERNELS = {
     "part_scores": part_scores,
     "expected_parts": expected_parts,

@@ -1,20 +1,20 @@
-"""Kernels for the cost of single labels: ``cost[true, predicted]``, a (K, K) matrix, or an empty one for the 0/1 loss.
+"""Shared routines that read the loss of single labels from a (K, K) matrix ``cost[truth, prediction]``.
 
-Data that hold such a matrix have the field ``cost``; an empty one takes no memory, however many labels there are.
+The packed data hold the matrix in the field ``cost``. For the 0/1 loss the matrix is empty and takes no memory.
 """
 
 from __future__ import annotations
 
 
 def cost_of(data, truth, k):
-    """What label k costs in place of the truth."""
+    """Return ``cost[truth, k]``."""
     if data.cost.shape[0] == 0:
         return 0.0 if truth == k else 1.0
     return data.cost[truth, k]
 
 
 def write_costs(data, truth, scale, out):
-    """``out[k] = scale cost[truth, k]`` for all labels."""
+    """Write ``out[k] = scale cost[truth, k]`` for all labels k."""
     if data.cost.shape[0] == 0:
         for k in range(out.shape[0]):
             out[k] = scale
@@ -26,7 +26,7 @@ def write_costs(data, truth, scale, out):
 
 
 def largest_cost(data, truth):
-    """What the worst label costs in place of the truth."""
+    """Return ``max_k cost[truth, k]``."""
     if data.cost.shape[0] == 0:
         return 1.0
     largest = 0.0

@@ -1,14 +1,14 @@
-"""Kernels on rows of features and a (F, K) matrix at the beginning of w, one column per label.
+"""Shared routines that multiply rows of features with U, the (F, K) matrix at the beginning of w, a column per label.
 
-They need the fields ``indptr``, ``index_at``, ``indices``, ``values`` (as :class:`bcfw.inputs.rows.Rows` has them) and
-``n_labels`` (K) of the model's data. Values may be float32; products with weights, and all sums, are float64.
+The model's data must have the fields ``indptr``, ``index_at``, ``indices``, ``values`` (see
+:class:`bcfw.inputs.rows.Rows`) and ``n_labels`` (K). Values may be float32; products and sums are float64.
 """
 
 from __future__ import annotations
 
 
 def add_rows(data, token, w, out):
-    """``out += U'x_token``, four features at a time; U (F, K) is the beginning of w."""
+    """Add ``U'x_token`` to ``out``, four features at a time."""
     K = out.shape[0]
     indices = data.indices[data.index_at[token] :]
     values = data.values[data.indptr[token] : data.indptr[token + 1]]
@@ -30,7 +30,7 @@ def add_rows(data, token, w, out):
 
 
 def column_product(data, row, k, w):
-    """``x_row'U[:, k]``."""
+    """Return ``x_row'U[:, k]``."""
     K = data.n_labels
     column = w[k:]
     indices = data.indices[data.index_at[row] :]
@@ -42,7 +42,7 @@ def column_product(data, row, k, w):
 
 
 def column_pair_product(data, row, k, l, w):
-    """``x_row'U[:, k]`` and ``x_row'U[:, l]``."""
+    """Return ``x_row'U[:, k]`` and ``x_row'U[:, l]``."""
     K = data.n_labels
     first, second = w[k:], w[l:]
     indices = data.indices[data.index_at[row] :]
@@ -57,9 +57,9 @@ def column_pair_product(data, row, k, l, w):
 
 
 def add_row_outer(data, row, s, count, work, few, w):
-    """``U += s x_row d'``: up to ``few`` moved labels one by one, more as whole rows of U, which vectorises.
+    """Add ``s x_row d'`` to U; up to ``few`` moved labels are added one by one, more as whole rows, which vectorises.
 
-    ``work.d`` has one entry per label, the first ``count`` of ``work.moved`` say which are not zero.
+    ``work.d`` has one entry per label; the first ``count`` entries of ``work.moved`` are the labels with ``d != 0``.
     """
     K = data.n_labels
     if count == 0:
@@ -79,7 +79,10 @@ def add_row_outer(data, row, s, count, work, few, w):
 
 
 def list_row_outer(data, row, labels, count, out):
-    """List the entries of U in row ``row``'s features and ``count`` labels; -1 if they do not fit into ``out``."""
+    """Write the coordinates of U at the features of ``row`` and the first ``count`` of ``labels`` to ``out``.
+
+    Returns their number, or -1 if they do not fit.
+    """
     K = data.n_labels
     size = data.indptr[row + 1] - data.indptr[row]
     if size * count > out.shape[0]:

@@ -1,6 +1,6 @@
-"""Kernels in feature space (``B_i = I``) built from three compiled functions of a user's: decode, loss, features.
+"""Routines in feature space (``B_i = I``), built from three compiled functions of the user: decode, loss and features.
 
-Here ``z(y) = phi(x_i, y) - phi(x_i, y_i)`` joined with the loss: d + 1 numbers, and theta is ``(w, 1)``.
+Here z(y) has d + 1 entries, ``phi(x_i, y) - phi(x_i, y_i)`` and the loss; theta is ``(w, 1)``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bcfw.passes.contract import Data
 
 
 class FeatureWork(NamedTuple):
-    """Scratch: the current labeling, its z and the current direction (both d + 1), and the loss weight of theta."""
+    """Scratch: the current labeling, its z (d + 1,), the current direction (d + 1,), and the loss weight of theta."""
 
     y: np.ndarray
     z: np.ndarray
@@ -24,21 +24,21 @@ class FeatureWork(NamedTuple):
 
 
 def decode(data: Any, i: int, w: np.ndarray, loss_weight: float, y: np.ndarray) -> None:
-    """User's kernel: write ``argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>`` to ``y``."""
+    """Write ``argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>`` to ``y`` (written by the user)."""
 
 
 def decode_bound(data: Any, i: int, w: np.ndarray) -> float:
-    """User's kernel for a heuristic ``decode``: at least ``max_y L_i(y) + <w, phi(x_i, y)>``."""
+    """Return an upper bound of ``max_y L_i(y) + <w, phi(x_i, y)>`` (written by the user if ``decode`` is heuristic)."""
     return np.inf
 
 
 def labeling_loss(data: Any, i: int, y: np.ndarray) -> float:
-    """User's kernel: ``L_i(y)``."""
+    """Return ``L_i(y)`` (written by the user)."""
     return 0.0
 
 
 def add_features(data: Any, i: int, y: np.ndarray, s: float, out: np.ndarray) -> None:
-    """User's kernel: ``out += s phi(x_i, y)``."""
+    """Add ``s phi(x_i, y)`` to ``out`` (written by the user)."""
 
 
 def scores(data, i, w, loss_weight, work):
@@ -74,15 +74,15 @@ def start_parts(data, i, w, work):
 
 
 def labeling_scores(data, i, w, work):
-    """Theta is (w, 1): nothing to compute."""
+    """Do nothing: theta is (w, 1)."""
 
 
 def direction_scores(data, i, w, work):
-    """Theta is (w, 1): nothing to compute."""
+    """Do nothing: theta is (w, 1)."""
 
 
 def upper_bound(data, i, w, work):
-    """The user's bound, less the truth's value (values here are relative to the truth)."""
+    """Return the user's bound minus the truth's value: all values here are relative to the truth."""
     d = w.shape[0]
     work.z[:] = 0.0
     add_features(data, i, data.y[data.y_off[i] : data.y_off[i + 1]], 1.0, work.z[:d])
@@ -129,7 +129,7 @@ def add_labeling(data, i, s, work):
 
 
 def end_direction(data, i, work):
-    """Nothing is left to do."""
+    """Do nothing: the direction is complete without further work."""
 
 
 def slope(data, i, w, work):
@@ -157,8 +157,8 @@ def apply(data, i, s, work, w):
         w[j] += s * work.d[j]
 
 
-#: For the kernel set of a model in feature space that writes ``argmax`` and the labelings' kernels itself: its scratch
-#: has the fields of :class:`FeatureWork`, and it writes the two kernels that are None.
+#: To be added to the routines of a model in feature space. The model's scratch has the fields of :class:`FeatureWork`;
+#: the model writes ``argmax``, the routines that store labelings, and the two routines that are None here.
 FEATURE_SPACE_KERNELS = {
     "add_features": None,
     "labeling_loss": None,
@@ -183,12 +183,15 @@ FEATURE_SPACE_KERNELS = {
 
 
 def features_pass(data_fields: Any, y: np.ndarray, out: np.ndarray, at: np.ndarray) -> None:
-    """Template: features of one labeling of the only packed example; ``at`` keeps its place, which is 0."""
+    """Template: add the features of labeling ``y`` of the only packed example to ``out``.
+
+    ``at``, the number of the example, stays 0.
+    """
     add_features(Data(*data_fields), 0, y, 1.0, out)
 
 
 def truth_losses_pass(data_fields: Any, out: np.ndarray) -> None:
-    """Template: the loss of every packed truth."""
+    """Template: write the loss of every packed truth to ``out``."""
     data = Data(*data_fields)
     for i in range(out.shape[0]):
         out[i] = labeling_loss(data, i, data.y[data.y_off[i] : data.y_off[i + 1]])
@@ -197,8 +200,9 @@ def truth_losses_pass(data_fields: Any, out: np.ndarray) -> None:
 def outputs_pass(
     data_fields: Any, w: np.ndarray, loss_weight: float, blocks: np.ndarray, out: np.ndarray, at: np.ndarray
 ) -> None:
-    """Template: decode some blocks to their places in ``out``; the packed labels may be anything, their features are
-    not computed. ``at`` tells the block at work.
+    """Template: decode some blocks and write their outputs to their places in ``out``.
+
+    The packed labels are not used. During the pass ``at`` holds the current block.
     """
     data = Data(*data_fields)
     for j in range(blocks.shape[0]):

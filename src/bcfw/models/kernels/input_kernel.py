@@ -1,56 +1,58 @@
-"""Kernels of models whose inputs are known by an input kernel alone: what scores are, and what a step changes.
+"""Routines that let a model work with an input kernel k(x, x') instead of features: look-up of scores, update by steps.
 
-Input p, one of N positions or examples, has the unit vector e_p as its features, and there are two vectors of weights:
+The features of input p, one of N positions or examples, are the unit vector e_p. There are two vectors of weights:
 
     beta    [(N, K), others]: coefficients, ``U = sum_p f(x_p) beta_p'`` where f are the features of the input kernel
     w       [(K, N), others]: scores of all inputs, ``w[k, p] = f(x_p)'U[:, k] = sum_s k(x_p, x_s) beta[s, k]``
 
-The others (transitions, biases of ends) are the same in both. A step changes the scores of all inputs for a few labels:
-these stand side by side in w, so that the update vectorises. The kernels of the model work as they are, but for those
-that read features (:mod:`bcfw.models.kernels.feature_rows`), which here only look up scores, and ``apply``.
+The other weights (transitions, biases of ends) are equal in both vectors. A step changes the scores of all inputs for a
+few labels. The scores of a label are contiguous in w, so that the update vectorises. The model's own routines are used
+unchanged, except ``apply``, ``reserve``, and the routines that read features
+(:mod:`bcfw.models.kernels.feature_rows`), which are replaced by look-ups of scores.
 """
 
 from __future__ import annotations
 
 from bcfw.passes.contract import sqnorm
 
-#: Where at least one input in so many is live, the scores of all are updated: that vectorises.
+#: If at least one in this many inputs is live, the scores of all inputs are updated, because that vectorises.
 LIVE_SHARE = 4
 
-#: Fields that are joined to a model's data: kernel rows (see :class:`bcfw.dual.kernel_rows.KernelRows`), coefficients,
-#: scratch of a step (coefficients of the block before it, changed labels, changes), and the inputs whose scores matter.
+#: Fields that are added to a model's data: kernel rows (see :class:`bcfw.dual.kernel_rows.KernelRows`); coefficients;
+#: scratch of a step (coefficients of the block before the step, changed labels, changes); the live inputs, whose scores
+#: are needed, and their number.
 ROW_FIELDS = ("rows", "slot", "used", "clock", "beta", "before", "changed", "change", "live", "n_live")
 
 
 def add_scores(data, token, w, out):
-    """``out[k] += w[k, token]``, in the place of ``add_rows``."""
+    """Add ``w[k, token]`` to ``out[k]`` for all labels k; replaces ``add_rows``."""
     N = data.slot.shape[0]
     for k in range(out.shape[0]):
         out[k] += w[k * N + token]
 
 
 def score_of(data, row, k, w):
-    """``w[k, row]``, in the place of ``column_product``."""
+    """Return ``w[k, row]``; replaces ``column_product``."""
     return w[k * data.slot.shape[0] + row]
 
 
 def score_pair_of(data, row, k, l, w):
-    """``w[k, row]`` and ``w[l, row]``, in the place of ``column_pair_product``."""
+    """Return ``w[k, row]`` and ``w[l, row]``; replaces ``column_pair_product``."""
     N = data.slot.shape[0]
     return w[k * N + row], w[l * N + row]
 
 
 def apply_parts(data, i, s, work, w):
-    """Model's kernel: its own ``apply``."""
+    """Placeholder for the model's own ``apply``."""
 
 
 def reserve_parts(data, i, mu, work):
-    """Model's kernel: its own ``reserve``."""
+    """Placeholder for the model's own ``reserve``."""
     return True
 
 
 def has_rows(data, i):
-    """Whether the kernel values of all inputs of block i are in the cache."""
+    """Return whether the kernel rows of all inputs of block i are in the cache."""
     missing = 0
     for p in range(data.y_off[i], data.y_off[i + 1]):
         if data.slot[p] < 0:
@@ -59,14 +61,17 @@ def has_rows(data, i):
 
 
 def reserve_with_rows(data, i, mu, work):
-    """Whether a step along d can be made; without rows only where it changes no scores, ``|B_i d| = 0``."""
+    """Make room for a step along d; return False if kernel rows are missing or the averages need more room.
+
+    Kernel rows are needed only if the step changes scores, ``|B_i d| > 0``.
+    """
     if not has_rows(data, i) and sqnorm(data, i, work) > 0.0:
         return False
     return reserve_parts(data, i, mu, work)
 
 
 def apply_by_rows(data, i, s, work, w):
-    """``beta += s B_i d``, and the scores of all inputs follow."""
+    """Add ``s B_i d`` to beta, and update the scores of the inputs."""
     K = data.n_labels
     N = data.slot.shape[0]
     start, stop = data.y_off[i], data.y_off[i + 1]
@@ -91,7 +96,10 @@ def apply_by_rows(data, i, s, work, w):
 
 
 def add_row(data, slot, count, w):
-    """``w[k, q] += change_k k(x_q, x_p)`` for the changed labels and, at least, all live inputs q; labels by twos."""
+    """Add ``change_k k(x_q, x_p)`` to ``w[k, q]`` for the changed labels k, two at a time, and the inputs q.
+
+    ``slot`` holds the kernel row of input p. The inputs q are all inputs, or only the live inputs if these are few.
+    """
     N = data.slot.shape[0]
     row = data.rows[slot]
     for m in range(0, count, 2):

@@ -1,7 +1,7 @@
-"""Kernels of models with a joint kernel: those of black-box models, where features are numbers of pairs.
+"""Routines of models with a joint kernel k((x, y), (x', y')): the routines of black-box models, with two replaced.
 
-An oracle gets a score in the place of w, and an output's features are the unit vector of its pair
-(:mod:`bcfw.models.pairs`).
+The user's oracle gets a score function instead of w, and the features of an output are the unit vector of its pair
+(x, y) (:mod:`bcfw.models.pairs`).
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from bcfw.models.kernels.black_box import BLACK_BOX_KERNELS
 
 
 def shown_weights(data, i, w):
-    """The scores of the outputs of example i."""
+    """Return the score function of the outputs of example i, which the user's oracle gets."""
     return data.vectors.pairs.score(i, w)
 
 
 def output_features(data, i, y):
-    """The pair of an output."""
+    """Return the unit vector of the pair of example i and output y."""
     return data.vectors.unit(i, y)
 
 

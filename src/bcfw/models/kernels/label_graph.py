@@ -1,17 +1,16 @@
-"""Kernels that models share in which each node of a graph has one of K labels: records, scores, values, messages.
+"""Shared routines of graph models in which each node has one of K labels: records, scores, values, message passing.
 
-Parts of a graph with V nodes and E edges are ``z[p, a] = [y_p = a]`` for the nodes, then, for every edge (p, q), Q
-parts of which the labeling has the one numbered ``pair[y_p, y_q]``, or none if that is negative; in one vector of
-length V K + E Q. What Q and ``pair`` are makes the model: each pair of labels its own part (Q = K^2), unordered pairs
-(Q = K (K + 1) / 2), or a single part for unequal labels (Q = 1). The weights are ``w = [U (F, K), W (G, Q)]`` and the
-scores
+The parts of a graph with V nodes and E edges form one vector of length V K + E Q. First come ``z[p, a] = [y_p = a]``
+for the nodes. Then every edge (p, q) has Q parts; the labeling has the part with the number ``pair[y_p, y_q]``, or no
+part if this number is negative. The models differ in Q and ``pair``: each pair of labels has its own part (Q = K^2),
+each unordered pair has its own part (Q = K (K + 1) / 2), or unequal labels have one part (Q = 1). The weights are
+``w = [U (F, K), W (G, Q)]``, and the scores are
 
     theta[p, a] = loss of a at p + x_p'U[:, a],        theta[e, k] = f_e'W[:, k].
 
-Nodes without a label and their edges are no parts: packing leaves these edges out, scores of these nodes are zero, and
-every labeling is -1 at them.
+A node without a label is ignored: its scores are zero, every labeling is -1 there, and packing leaves out its edges.
 
-Features that a block does not have are never looked at: a block numbers its own features (``columns``). Directions, and
+Features that no node of a block has cost nothing: each block numbers its own features (``columns``). Directions, and
 the parts of single edges, are in :mod:`bcfw.models.kernels.label_graph_directions`.
 """
 
@@ -38,28 +37,29 @@ from bcfw.passes.contract import Data, Work, argmax, upper_bound
 
 
 class LabelGraphData(NamedTuple):
-    """All graphs; nodes, edges and links stacked, their numbers starting at 0 in every graph.
+    """All graphs; nodes, edges and links are stacked and numbered from 0 in every graph.
 
     Attributes
     ----------
     indptr, indices, values : CSR of the (N, F) node features; ``indices`` are the block's own numbers of features
-    columns, col_off : features by the numbers of their block, (n + 1,) offsets of the blocks
-    edge_indptr, edge_indices, edge_values, edge_columns, edge_col_off : the same of the (E, G) edge features
+    columns, col_off : the feature that each block's own number stands for, and (n + 1,) offsets of the blocks
+    edge_indptr, edge_indices, edge_values, edge_columns, edge_col_off : the five fields above, for the (E, G) edge
+        features
     y : (N,) true labels, -1 for none
     y_off : (n + 1,) node offsets of the graphs
     part_off : (n + 1,) offsets of the graphs' parts
-    left, right : (E,) the nodes that an edge joins
+    left, right : (E,) the two nodes of each edge
     edge_off : (n + 1,) edge offsets
-    pair : (K K,) number of an edge's part by the labels of its two nodes, negative for none
+    pair : (K K,) number of an edge's part for each pair of labels of its nodes, negative if there is no part
     link, flip : (E,) see :class:`bcfw.inputs.graphs.LinkLayout`
     link_off : (n + 1,) link offsets
     order, middle, lo, hi, arc : stacked, see :class:`bcfw.kernels.message_passing.Links`
-    link_first : (N + n,) for each graph with V nodes V + 1 offsets of the nodes' links
+    link_first : (N + n,) for each graph with V nodes, V + 1 offsets of the nodes' links
     forest : (n,) whether the graph is a forest
     arc_off, head, sister, arc_edge : stacked arcs of the edges, see :class:`bcfw.inputs.graphs.Arcs`; may be empty
-    cost : (K, K) loss of predicting the column for the row
+    cost : (K, K) ``cost[truth, prediction]``
     loss_scale : (n,) factor of the summed cost
-    effort : (3,) iterations of TRW-S in the oracle, of max-product where that is not tight, of TRW-S for bounds
+    effort : (3,) iterations of TRW-S in the oracle, of max-product if TRW-S is not tight, and of TRW-S for bounds
     n_features, n_labels, n_pairs : F, K, Q
     """
 
@@ -103,22 +103,24 @@ class LabelGraphData(NamedTuple):
 
 
 class LabelGraphWork(NamedTuple):
-    """Scratch of one thread, for the largest numbers of nodes V, edges E, links L and own features.
+    """Scratch of one thread, for the largest numbers of nodes V, edges E, links L and features of a block.
 
     Attributes
     ----------
     theta, d, moved, n_moved, stamp, tick : for V K + E Q parts (see :mod:`bcfw.models.kernels.part_vectors`)
     y : (V,) the current labeling
-    node_direction, edge_direction : (own features, K) and (own edge features, Q) features of the direction
-    has_features : (1,) whether they are those of the current direction
+    node_direction, edge_direction : (features of the block, K) and (edge features of the block, Q), the features
+        ``B_i d`` of the direction
+    has_features : (1,) 1 if these features belong to the current direction, else 0
     T, S, up, down, belief, spare_up, spare_down, h, base, best, trial, rounded, found : see
         :class:`bcfw.kernels.message_passing.Scores`
     cap, excess, tree, parent, dated, dist, next, orphans, queue : see :class:`bcfw.kernels.maxflow.Flow`
     possible : (V, K) 1 for the labels of a node that are not ruled out, else 0
-    only : (V,) the only possible label of a node, -1 while there are several; 0 for nodes without label
-    place, movable : (V,) number of a node among those that an expansion may move, -1 for none; and these nodes
-    cut_off, cut_head, cut_sister : (V + 1,), (2 E,), (2 E,) arcs of the movable nodes, by these numbers
-    cut_arc : (2 E,) which of these an arc of the graph is
+    only : (V,) the only possible label of a node, -1 if several labels are possible; 0 for nodes without a label
+    movable : (V,) the nodes that an expansion may move
+    place : (V,) the number of each node in ``movable``, -1 if it may not move
+    cut_off, cut_head, cut_sister : (V + 1,), (2 E,), (2 E,) the arcs between movable nodes, numbered as in ``movable``
+    cut_arc : (2 E,) the number that an arc of the graph has among the arcs between movable nodes
     """
 
     theta: np.ndarray
@@ -167,7 +169,7 @@ class LabelGraphWork(NamedTuple):
 
 
 def scores(data, i, w, loss_weight, work):
-    """Theta of all labels of all nodes, and of all parts of the edges."""
+    """Write theta of all labels of all nodes, and of all parts of the edges."""
     K, Q = data.n_labels, data.n_pairs
     start = data.y_off[i]
     V = data.y_off[i + 1] - start
@@ -193,13 +195,13 @@ def scores(data, i, w, loss_weight, work):
 
 
 def add_weights(indices, values, columns, w, out):
-    """``out += sum_j values[j] W[columns[indices[j]]]``, W with rows as long as ``out`` at the beginning of w."""
+    """Add ``sum_j values[j] W[columns[indices[j]]]`` to ``out``; w begins with W, whose rows are as long as ``out``."""
     size = out.shape[0]
     pairs = indices.shape[0] // 2
     for j in range(pairs):
         s, t = values[2 * j], values[2 * j + 1]
         f, g = columns[indices[2 * j]] * size, columns[indices[2 * j + 1]] * size
-        one, two = w[f : f + size], w[g : g + size]  # slices vectorise, computed places do not
+        one, two = w[f : f + size], w[g : g + size]  # slices vectorise, computed indices do not
         for a in range(size):
             out[a] += s * one[a] + t * two[a]
     for j in range(2 * pairs, indices.shape[0]):
@@ -211,7 +213,7 @@ def add_weights(indices, values, columns, w, out):
 
 
 def theta_of(data, i, part, w):
-    """Theta at one part."""
+    """Return theta at one part."""
     K, Q = data.n_labels, data.n_pairs
     start = data.y_off[i]
     V = data.y_off[i + 1] - start
@@ -234,7 +236,7 @@ def theta_of(data, i, part, w):
 
 
 def column_sum(indices, values, columns, w, size):
-    """``sum_j values[j] w[columns[indices[j]] size]``."""
+    """Return ``sum_j values[j] w[columns[indices[j]] size]``."""
     total = 0.0
     for j in range(indices.shape[0]):
         total += values[j] * w[columns[indices[j]] * size]
@@ -245,7 +247,7 @@ def column_sum(indices, values, columns, w, size):
 
 
 def score_labeling(data, i, y, w, work):
-    """Theta at the parts of y."""
+    """Compute theta at the parts of y where it is still unknown."""
     for p in range(y.shape[0]):
         if y[p] >= 0:
             score_part(data, i, p * data.n_labels + y[p], w, work)
@@ -256,7 +258,7 @@ def score_labeling(data, i, y, w, work):
 
 
 def value_of(data, i, y, w, work):
-    """``theta'z(y)``: loss plus score of y."""
+    """Return ``theta'z(y)``, the loss plus the score of y."""
     total = 0.0
     for p in range(y.shape[0]):
         if y[p] >= 0:
@@ -269,7 +271,7 @@ def value_of(data, i, y, w, work):
 
 
 def loss(data, i, work):
-    """``loss_scale_i sum_p cost[t_p, y_p]`` over the labelled nodes."""
+    """Return ``loss_scale_i sum_p cost[t_p, y_p]`` over the labelled nodes."""
     start = data.y_off[i]
     total = 0.0
     for p in range(data.y_off[i + 1] - start):
@@ -282,7 +284,7 @@ def loss(data, i, work):
 
 
 def links_of(data, i):
-    """The links of block i."""
+    """Return the links of block i, views of the packed arrays."""
     start, stop = data.y_off[i], data.y_off[i + 1]
     first, last = data.link_off[i], data.link_off[i + 1]
     return Links(
@@ -296,7 +298,7 @@ def links_of(data, i):
 
 
 def scores_of(work):
-    """The scratch of message passing."""
+    """Return the scratch arrays of message passing."""
     return Scores(
         work.theta,
         work.T,
@@ -316,7 +318,10 @@ def scores_of(work):
 
 
 def set_tables(data, i, work):
-    """Scores of the links, with the labels of the earlier node in the rows of T: sums of theta over their edges."""
+    """Write the scores of the links, sums of theta over their edges, to the tables T and their transposes S.
+
+    The labels of the earlier node of a link are the rows of T.
+    """
     K, Q = data.n_labels, data.n_pairs
     n_node_parts = (data.y_off[i + 1] - data.y_off[i]) * K
     for link in range(data.link_off[i + 1] - data.link_off[i]):
@@ -337,14 +342,17 @@ def set_tables(data, i, work):
 
 
 def take_labels(data, i, y, work):
-    """Make y the current labeling, without labels where the truth has none."""
+    """Make y the current labeling, with -1 at nodes where the truth has no label."""
     start = data.y_off[i]
     for p in range(data.y_off[i + 1] - start):
         work.y[p] = -1 if data.y[start + p] < 0 else y[p]
 
 
 def brackets_pass(data_fields, work_fields, w, loss_weight, out):
-    """Template: value of the oracle's labeling and an upper bound of all values, (2, n), loss included if weighted."""
+    """Template: write the value of the oracle's labeling and an upper bound of all values to ``out`` (2, n).
+
+    Values include the loss times ``loss_weight``.
+    """
     data = Data(*data_fields)
     work = Work(*work_fields)
     for i in range(out.shape[1]):
@@ -354,7 +362,7 @@ def brackets_pass(data_fields, work_fields, w, loss_weight, out):
 
 
 def changes_pass(data_fields, work_fields, w, labels, out):
-    """Template: ``out[p, a]``, the score of given flat labels with the label of node p alone changed to a."""
+    """Template: write to ``out[p, a]`` the score of the given flat labels if only the label of node p changes, to a."""
     data = Data(*data_fields)
     work = Work(*work_fields)
     K, Q = data.n_labels, data.n_pairs
@@ -376,12 +384,12 @@ def changes_pass(data_fields, work_fields, w, labels, out):
 
 
 def pair_score(data, first, a, b, work):
-    """Theta of the edge whose parts begin at ``first``, for labels a and b."""
+    """Return theta of the edge whose parts begin at ``first``, for the labels a and b of its nodes."""
     k = data.pair[a * data.n_labels + b]
     return work.theta[first + k] if k >= 0 else 0.0
 
 
-#: For the kernel sets of models: all that they share beside ``argmax`` and ``upper_bound``.
+#: To be added to the routines of graph models, which add ``argmax`` and ``upper_bound``.
 LABEL_GRAPH_KERNELS = {
     "Data": LabelGraphData,
     "Work": LabelGraphWork,

@@ -1,8 +1,8 @@
-"""Directions of graphs with K labels per node: differences of labelings and averages as parts, and their features.
+"""Directions of graphs with K labels per node, in part space, and their features ``B_i d``.
 
-Parts are those of :mod:`bcfw.models.kernels.label_graph`. Directions are zero outside the list of moved parts at any
-time, so that a difference of two labelings costs no more than the places where they differ. Their features are kept by
-the block's own numbers of features, and computed when they are asked for.
+The parts are described in :mod:`bcfw.models.kernels.label_graph`. A direction is zero outside its list of moved parts
+at any time, so that the cost of the difference of two labelings is the number of places where they differ. The features
+of a direction are indexed by the block's own numbers of features, and computed only when they are needed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bcfw.models.kernels.part_vectors import list_moved
 
 
 def edge_part(data, i, e, y):
-    """The part that edge e of block i has in labeling y; -1 for none."""
+    """Return the part that edge e of block i has in labeling y; -1 if it has none."""
     K, Q = data.n_labels, data.n_pairs
     a, b = y[data.left[data.edge_off[i] + e]], y[data.right[data.edge_off[i] + e]]
     if a < 0 or b < 0:
@@ -22,14 +22,14 @@ def edge_part(data, i, e, y):
 
 
 def start_direction(data, i, work):
-    """``d = 0``; it was zero outside the parts that the last direction moved."""
+    """Set ``d = 0`` at the parts that the last direction moved; d is zero elsewhere."""
     for m in range(work.n_moved[0]):
         work.d[work.moved[m]] = 0.0
     work.n_moved[0] = 0
 
 
 def add_parts(data, i, s, y, work):
-    """``d += s z(y)``."""
+    """Add ``s z(y)`` to d."""
     for p in range(y.shape[0]):
         if y[p] >= 0:
             work.d[p * data.n_labels + y[p]] += s
@@ -40,13 +40,13 @@ def add_parts(data, i, s, y, work):
 
 
 def end_direction(data, i, work):
-    """List the moved parts; the features ``B_i d`` are not known yet."""
+    """List the moved parts, and mark the features ``B_i d`` as not yet computed."""
     list_moved(data, i, work)
     work.has_features[0] = 0
 
 
 def difference(data, i, slot, other, labelings, work):
-    """``d = z(y) - z(y')``, where the two labelings differ."""
+    """Make ``d = z(y) - z(y')`` for two stored labelings, touching only the parts in which they differ."""
     V = data.y_off[i + 1] - data.y_off[i]
     a = slot_offset(data, i, slot, labelings)
     b = slot_offset(data, i, other, labelings)
@@ -65,7 +65,7 @@ def difference(data, i, slot, other, labelings, work):
 
 
 def move_part(part, s, work):
-    """``d[part] = s``, and the part is listed; nothing for a part < 0."""
+    """Set ``d[part] = s`` and list the part; do nothing if ``part < 0``."""
     if part >= 0:
         work.d[part] = s
         work.moved[work.n_moved[0]] = part
@@ -73,7 +73,7 @@ def move_part(part, s, work):
 
 
 def set_features(data, i, work):
-    """Compute ``B_i d`` unless it is known, by the block's own features: sums of ``d x_p`` and of ``d f_e``."""
+    """Compute ``B_i d``, the sums of ``d x_p`` and of ``d f_e``, unless it is known already."""
     if work.has_features[0] == 1:
         return
     work.has_features[0] = 1
@@ -97,7 +97,7 @@ def set_features(data, i, work):
 
 
 def clear_rows(matrix, count):
-    """Set the first rows to zero."""
+    """Set the first ``count`` rows to zero."""
     for j in range(count):
         row = matrix[j]
         for a in range(row.shape[0]):
@@ -105,14 +105,14 @@ def clear_rows(matrix, count):
 
 
 def sqnorm(data, i, work):
-    """``|B_i d|^2``."""
+    """Return ``|B_i d|^2``."""
     set_features(data, i, work)
     nodes = square_sum(work.node_direction, data.col_off[i + 1] - data.col_off[i])
     return nodes + square_sum(work.edge_direction, data.edge_col_off[i + 1] - data.edge_col_off[i])
 
 
 def square_sum(matrix, count):
-    """Sum of squares of the first rows."""
+    """Return the sum of squares of the first ``count`` rows."""
     total = 0.0
     for j in range(count):
         row = matrix[j]
@@ -122,7 +122,7 @@ def square_sum(matrix, count):
 
 
 def apply(data, i, s, work, w):
-    """``w += s B_i d``."""
+    """Add ``s B_i d`` to w."""
     set_features(data, i, work)
     add_matrix(data.columns[data.col_off[i] : data.col_off[i + 1]], s, work.node_direction, w)
     weights = w[data.n_features * data.n_labels :]
@@ -130,7 +130,7 @@ def apply(data, i, s, work, w):
 
 
 def add_matrix(columns, s, matrix, w):
-    """``W[columns[j]] += s matrix[j]`` for all columns."""
+    """Add ``s matrix[j]`` to ``W[columns[j]]`` for all j; W is the matrix at the beginning of w."""
     size = matrix.shape[1]
     for j in range(columns.shape[0]):
         f = columns[j] * size
@@ -141,7 +141,7 @@ def add_matrix(columns, s, matrix, w):
 
 
 def touched(data, i, work, out):
-    """All weights of the block's own features, of nodes and of edges."""
+    """List all weights of the features that the block's nodes and edges have."""
     K, Q = data.n_labels, data.n_pairs
     columns = data.columns[data.col_off[i] : data.col_off[i + 1]]
     edge_columns = data.edge_columns[data.edge_col_off[i] : data.edge_col_off[i + 1]]

@@ -1,7 +1,8 @@
-"""Averages of multiclass blocks as lists of the labels that have mass: of many labels only few have.
+"""Averages and directions of multiclass blocks as lists of labels with mass, for models with very many labels.
 
-In place of the dense averages and directions of :mod:`bcfw.models.kernels.part_vectors`. Nothing here but the solution
-of a block looks at all K labels: d is zero outside ``moved``, and ``place`` is -1 between kernels.
+These routines replace the dense averages and directions of :mod:`bcfw.models.kernels.part_vectors`. Only exact block
+solves and marginals loop over all K labels. Between calls of the routines, d is zero outside ``moved``, and ``place``
+is -1 for every label.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from bcfw.models.kernels.feature_rows import add_row_outer
 from bcfw.models.kernels.pools import make_room
 from bcfw.records import ALL_PARTS
 
-#: A block that may move to all labels is solved over the labels that have mass, and so many others of largest score.
+#: If all labels of a block are listed, the block is solved over the labels with mass and this many others, which have
+#: the largest scores.
 NEW_LABELS = 32
 
-#: Where the direction moves at least one label in so many, rows of weights are updated as a whole.
+#: If the direction moves more than one in this many labels, whole rows of weights are updated.
 MOVED_SHARE = 8
 
 
@@ -36,14 +38,14 @@ class LabelLists(NamedTuple):
 
 
 def start_direction(data, i, work):
-    """``d = 0``: an empty list."""
+    """Set ``d = 0``, with an empty list of moved labels."""
     for j in range(work.n_moved[0]):
         work.d[work.moved[j]] = 0.0
     work.n_moved[0] = 0
 
 
 def add_part(k, s, work):
-    """``d[k] += s``; the label enters the list of moved ones."""
+    """Add s to ``d[k]``, and enter label k in the list of moved labels."""
     if work.place[k] < 0:
         work.place[k] = work.n_moved[0]
         work.moved[work.n_moved[0]] = k
@@ -52,20 +54,20 @@ def add_part(k, s, work):
 
 
 def add_average(data, i, s, mu, work):
-    """``d += s mu_i``."""
+    """Add ``s mu_i`` to d."""
     average = LabelLists(*mu)
     for e in range(average.start[i], average.start[i] + average.size[i]):
         add_part(average.part[e], s * average.mass[e], work)
 
 
 def add_expected(data, i, s, parts, work):
-    """``d += s parts``."""
+    """Add ``s parts`` to d."""
     for k in range(data.n_labels):
         add_part(k, s * parts[k], work)
 
 
 def end_direction(data, i, work):
-    """Keep the labels with ``d != 0``."""
+    """Keep the labels with ``d != 0`` in the list of moved labels, and clear ``place``."""
     count = 0
     for j in range(work.n_moved[0]):
         k = work.moved[j]
@@ -77,13 +79,13 @@ def end_direction(data, i, work):
 
 
 def mark_moved(work):
-    """Note for every moved label that it is one."""
+    """Write the place of every moved label in the list to ``place``."""
     for j in range(work.n_moved[0]):
         work.place[work.moved[j]] = j
 
 
 def reserve(data, i, mu, work):
-    """Room for the labels that the direction gives their first mass."""
+    """Make room for labels without mass that the direction moves; return False if the pool is full."""
     average = LabelLists(*mu)
     mark_moved(work)
     needed = average.size[i] + work.n_moved[0]
@@ -96,7 +98,7 @@ def reserve(data, i, mu, work):
 
 
 def advance(data, i, gamma, work, mu):
-    """``mu_i += gamma d``; labels whose mass is gone leave the list."""
+    """Add ``gamma d`` to mu_i; labels whose mass becomes zero leave the list."""
     average = LabelLists(*mu)
     begin = average.start[i]
     end = begin
@@ -120,12 +122,12 @@ def advance(data, i, gamma, work, mu):
 
 
 def apply(data, i, s, work, w):
-    """``U += s x_i d'``."""
+    """Add ``s x_i d'`` to U."""
     add_row_outer(data, i, s, work.n_moved[0], work, data.n_labels // MOVED_SHARE, w)
 
 
 def load_parts(data, i, count, parts, work):
-    """``moved`` are the listed labels; of all labels only their number is written."""
+    """Write the listed labels to ``work.moved``; if all labels are listed, write only their number."""
     start_direction(data, i, work)
     if count == ALL_PARTS:
         work.n_moved[0] = data.n_labels
@@ -136,7 +138,7 @@ def load_parts(data, i, count, parts, work):
 
 
 def list_labels(average, i, out, work):
-    """Write the labels of block i that have mass to the beginning of ``out``, and mark them; returns how many."""
+    """Write the labels of block i with mass to the beginning of ``out``, mark them in ``place``; return how many."""
     size = average.size[i]
     for j in range(size):
         k = average.part[average.start[i] + j]
@@ -146,13 +148,13 @@ def list_labels(average, i, out, work):
 
 
 def forget_labels(average, i, work):
-    """Take the marks of :func:`list_labels` away."""
+    """Clear the marks of :func:`list_labels` in ``place``."""
     for e in range(average.start[i], average.start[i] + average.size[i]):
         work.place[average.part[e]] = -1
 
 
 def choose_labels(data, i, average, work):
-    """List the labels that have mass, and ``NEW_LABELS`` others of largest score in descending order."""
+    """List the labels with mass, then the ``NEW_LABELS`` other labels of the largest scores, in descending order."""
     first = list_labels(average, i, work.moved, work)
     count = first
     least = -np.inf
@@ -174,7 +176,7 @@ def choose_labels(data, i, average, work):
 
 
 def solve_parts(data, i, scale, mu, work):
-    """``mu = projection of mu_i + theta_i/A onto the simplex``; without features, the best corner."""
+    """Solve a block: mu is the projection of ``mu_i + theta_i/A`` onto the simplex; if ``A = 0``, the best corner."""
     average = LabelLists(*mu)
     if work.n_moved[0] == data.n_labels:
         choose_labels(data, i, average, work)
@@ -203,7 +205,10 @@ def solve_parts(data, i, scale, mu, work):
 
 
 def list_parts(data, i, slack, mu, work, out):
-    """Labels that have mass or are within the slack of the best; with only one, nothing can move."""
+    """List the labels with mass and the labels whose score is within the slack of the best.
+
+    Returns 0 if there is only one label: the block cannot move.
+    """
     average = LabelLists(*mu)
     if average.size[i] > out.shape[0]:
         return ALL_PARTS
@@ -223,7 +228,7 @@ def list_parts(data, i, slack, mu, work, out):
     return count if count > 1 else 0
 
 
-#: In place of the kernels of dense averages, for a multiclass model's kernel set.
+#: To be added to a multiclass model's routines, where they replace the routines of dense averages.
 LABEL_LIST_KERNELS = {
     "LabelLists": LabelLists,
     "start_direction": start_direction,
@@ -235,7 +240,7 @@ LABEL_LIST_KERNELS = {
     "apply": apply,
 }
 
-#: The same for kernels of block solves and of marginals, which not all of its sets have.
+#: Replace the routines of block solves and marginals, for multiclass models that have them.
 SOLVE_LIST_KERNELS = {
     "load_parts": load_parts,
     "solve_parts": solve_parts,

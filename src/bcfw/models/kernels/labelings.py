@@ -1,12 +1,12 @@
-"""Kernels that models with integer labelings share: the truth, the current labeling and the kept ones are all arrays y.
+"""Shared routines of models whose labelings are integer arrays y: loading, storing, comparing, values, directions.
 
-They need the fields ``y`` (flat true labels) and ``y_off`` (n + 1 offsets) of the model's data and the field ``y``
-(the current labeling) of its scratch. Kept labelings are one flat array.
+The model's data must have the fields ``y`` (flat true labels) and ``y_off`` (n + 1 offsets), and its scratch the field
+``y`` (the current labeling). Stored labelings are one flat array.
 
-``LABELING_KERNELS`` load, keep and compare labelings. ``LABELING_VALUE_KERNELS`` are values, scores and directions of
-the truth, the current labeling and the kept ones; a model that joins them writes instead, for any labeling y,
-:func:`value_of`, :func:`add_parts` and :func:`score_labeling`. Where it knows a faster way (two labelings that differ
-in few places), it binds its own kernel.
+``LABELING_KERNELS`` load, store and compare labelings. ``LABELING_VALUE_KERNELS`` compute values, scores and directions
+of the truth, the current labeling and stored labelings; a model that uses them writes :func:`value_of`,
+:func:`add_parts` and :func:`score_labeling` for any labeling y. If a model has a faster routine (for example for two
+labelings that differ in few places), it binds its own.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ import numpy as np
 
 
 def value_of(data: Any, i: int, y: np.ndarray, w: np.ndarray, work: Any) -> float:
-    """Model's kernel: ``theta_i'z(y)``, with theta_i known at the parts of y."""
+    """Return ``theta_i'z(y)``, with theta_i known at the parts of y (written by the model)."""
     return 0.0
 
 
 def add_parts(data: Any, i: int, s: float, y: np.ndarray, work: Any) -> None:
-    """Model's kernel: ``d += s z(y)``."""
+    """Add ``s z(y)`` to d (written by the model)."""
 
 
 def score_labeling(data: Any, i: int, y: np.ndarray, w: np.ndarray, work: Any) -> None:
-    """Model's kernel: compute theta_i, loss included, at the parts of y where it is still unknown."""
+    """Compute theta_i, loss included, at the parts of y where it is still unknown (written by the model)."""
 
 
 def load_truth(data, i, work):
-    """Current labeling: y_i."""
+    """Make y_i the current labeling."""
     start = data.y_off[i]
     for t in range(data.y_off[i + 1] - start):
         work.y[t] = data.y[start + t]
 
 
 def slot_offset(data, i, slot, labelings):
-    """Where a slot of block i begins: blocks one after the other, each with all its slots."""
+    """Return where a slot of block i begins; the array holds the blocks in order, each with all its slots."""
     slots = labelings.shape[0] // data.y.shape[0]
     return slots * data.y_off[i] + slot * (data.y_off[i + 1] - data.y_off[i])
 
 
 def load_labeling(data, i, slot, labelings, work):
-    """Current labeling: the one in the slot."""
+    """Make the labeling in the slot the current labeling."""
     start = slot_offset(data, i, slot, labelings)
     for t in range(data.y_off[i + 1] - data.y_off[i]):
         work.y[t] = labelings[start + t]
@@ -57,7 +57,7 @@ def keep_labeling(data, i, slot, work, labelings):
 
 
 def same_labeling(data, i, slot, labelings, work):
-    """Whether the slot holds the current labeling."""
+    """Return whether the slot holds the current labeling."""
     start = slot_offset(data, i, slot, labelings)
     T = data.y_off[i + 1] - data.y_off[i]
     t = 0
@@ -67,17 +67,17 @@ def same_labeling(data, i, slot, labelings, work):
 
 
 def truth_value(data, i, w, work):
-    """``theta_i'z(y_i)``."""
+    """Return ``theta_i'z(y_i)``."""
     return value_of(data, i, data.y[data.y_off[i] : data.y_off[i + 1]], w, work)
 
 
 def labeling_value(data, i, w, work):
-    """``theta_i'z(y)`` of the current labeling y."""
+    """Return ``theta_i'z(y)`` of the current labeling y."""
     return value_of(data, i, work.y[: data.y_off[i + 1] - data.y_off[i]], w, work)
 
 
 def slot_value(data, i, slot, labelings, by_parts, w, work):
-    """``theta_i'z(y)`` of a kept labeling, which stays where it is."""
+    """Return ``theta_i'z(y)`` of a stored labeling, which is read in its slot and not copied."""
     begin = slot_offset(data, i, slot, labelings)
     y = labelings[begin : begin + data.y_off[i + 1] - data.y_off[i]]
     if by_parts:
@@ -86,16 +86,16 @@ def slot_value(data, i, slot, labelings, by_parts, w, work):
 
 
 def labeling_scores(data, i, w, work):
-    """Theta_i at the parts of the current labeling."""
+    """Compute theta_i at the parts of the current labeling."""
     score_labeling(data, i, work.y[: data.y_off[i + 1] - data.y_off[i]], w, work)
 
 
 def add_labeling(data, i, s, work):
-    """``d += s z(y)`` for the current labeling y."""
+    """Add ``s z(y)`` of the current labeling y to d."""
     add_parts(data, i, s, work.y[: data.y_off[i + 1] - data.y_off[i]], work)
 
 
-#: For a model's kernel set: labelings as they are.
+#: To be added to a model's routines: loading, storing and comparing labelings.
 LABELING_KERNELS = {
     "load_truth": load_truth,
     "load_labeling": load_labeling,
@@ -103,7 +103,8 @@ LABELING_KERNELS = {
     "same_labeling": same_labeling,
 }
 
-#: For a model's kernel set: values, scores and directions of labelings; the model has to write those that are None.
+#: To be added to a model's routines: values, scores and directions of labelings; the model must write the routines that
+#: are None here.
 LABELING_VALUE_KERNELS = {
     "value_of": None,
     "add_parts": None,

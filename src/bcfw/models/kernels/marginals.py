@@ -1,7 +1,7 @@
-"""Kernels of marginals that models share whose parts are one dense vector per block, and sums of exponentials.
+"""Shared routines of marginals, for models whose parts are one dense vector per block, and softmax.
 
-A model that joins ``MARGINAL_KERNELS`` to ``PART_VECTOR_KERNELS`` writes :func:`part_marginals`; where its theta does
-not hold the scores of all parts, also ``part_scores`` of the contract (:mod:`bcfw.passes.contract`).
+A model that uses ``MARGINAL_KERNELS`` with ``PART_VECTOR_KERNELS`` writes :func:`part_marginals`. If its theta does not
+hold the scores of all parts, it also writes ``part_scores`` of the contract (:mod:`bcfw.passes.contract`).
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ import numpy as np
 
 
 def part_marginals(data: Any, i: int, work: Any, out: np.ndarray) -> float:
-    """Model's kernel: expected parts by the scores theta_i in the scratch, whatever they are; returns ``log Z``."""
+    """Write the expected parts under the scores in ``work.theta``, return ``log Z`` (written by the model)."""
     return 0.0
 
 
 def part_scores(data, i, w, work, out):
-    """Theta_i as it is."""
+    """Copy theta_i to ``out``."""
     for part in range(out.shape[0]):
         out[part] = work.theta[part]
 
 
 def expected_parts(data, i, u, work, out):
-    """The marginals of ``theta = u``."""
+    """Write the marginals of the scores u to ``out`` and return ``log Z``; theta is overwritten by u."""
     for part in range(u.shape[0]):
         work.theta[part] = u[part]
     return part_marginals(data, i, work, out)
 
 
 def add_expected(data, i, s, parts, work):
-    """``d += s parts``."""
+    """Add ``s parts`` to d."""
     for part in range(parts.shape[0]):
         work.d[part] += s * parts[part]
 
 
 def softmax(x, out):
-    """Write ``exp(x) / sum exp(x)`` for as many entries as ``out`` has; returns ``log sum exp(x)``."""
+    """Write ``exp(x) / sum exp(x)`` to ``out``, over as many entries of x as ``out`` has; return ``log sum exp(x)``."""
     largest = x[0]
     for k in range(1, out.shape[0]):
         largest = max(largest, x[k])
@@ -50,12 +50,12 @@ def softmax(x, out):
 
 
 def log_sum_of_two(a, b):
-    """``log(exp(a) + exp(b))``."""
+    """Return ``log(exp(a) + exp(b))``."""
     larger = max(a, b)
     return larger + np.log1p(np.exp(min(a, b) - larger))
 
 
-#: For a model's kernel set, with ``PART_VECTOR_KERNELS``: marginals; the model writes the one that is None.
+#: To be added to ``PART_VECTOR_KERNELS``: marginals; the model writes the routine that is None here.
 MARGINAL_KERNELS = {
     "part_marginals": None,
     "part_scores": part_scores,

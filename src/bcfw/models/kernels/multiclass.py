@@ -1,4 +1,4 @@
-"""Kernels of multiclass models: parts are the K labels, weights are (F, K)."""
+"""Routines of multiclass models: the parts are the K labels, and the weights are a (F, K) matrix U."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from bcfw.models.kernels.marginals import softmax
 from bcfw.models.kernels.part_vectors import add_part, score_part, start_direction
 from bcfw.records import ALL_PARTS
 
-#: Up to this many moved labels are updated one by one; more are updated as a whole row, which vectorises.
+#: Up to this many moved labels are updated one by one; for more labels whole rows are updated, which vectorises.
 FEW_LABELS = 4
 
 
 class MulticlassData(NamedTuple):
-    """All examples.
+    """The packed examples of a multiclass model.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class MulticlassData(NamedTuple):
     y : (n,) true labels
     y_off, part_off : (n + 1,) 0, 1, ..., n and 0, K, ..., n K
     sqnorms : (n,) |x_i|^2
-    cost : (K, K) loss of predicting the column for the row; empty for the 0/1 loss
+    cost : (K, K) ``cost[truth, prediction]``; empty for the 0/1 loss
     n_features, n_labels : F and K
     """
 
@@ -45,9 +45,10 @@ class MulticlassData(NamedTuple):
 
 
 class MulticlassWork(NamedTuple):
-    """Scratch of one thread: (1,) the current label and K scores (see :mod:`bcfw.models.kernels.part_vectors`).
+    """Scratch of one thread: the current label (1,) and arrays for K parts.
 
-    Averages as lists have another field ``place`` (see :mod:`bcfw.models.kernels.label_lists`), (K,), else empty.
+    The arrays are described in :mod:`bcfw.models.kernels.part_vectors`. ``place`` is (K,) if averages are lists (see
+    :mod:`bcfw.models.kernels.label_lists`), else empty.
     """
 
     y: np.ndarray
@@ -61,44 +62,44 @@ class MulticlassWork(NamedTuple):
 
 
 def scores(data, i, w, loss_weight, work):
-    """``theta[k] = loss_weight cost[y_i, k] + x_i'U[:, k]``."""
+    """Write ``theta[k] = loss_weight cost[y_i, k] + x_i'U[:, k]`` for all labels k."""
     write_costs(data, data.y[i], loss_weight, work.theta)
     add_rows(data, i, w, work.theta)
 
 
 def theta_of(data, i, k, w):
-    """``cost[y_i, k] + x_i'U[:, k]``."""
+    """Return ``cost[y_i, k] + x_i'U[:, k]``."""
     return cost_of(data, data.y[i], k) + column_product(data, i, k, w)
 
 
 def score_labeling(data, i, y, w, work):
-    """Theta at the label's part."""
+    """Compute theta at the label ``y[0]``."""
     score_part(data, i, y[0], w, work)
 
 
 def argmax(data, i, w, work):
-    """The label of the largest score."""
+    """Make the label of the largest score the current label, and return its score."""
     work.y[0] = first_argmax(work.theta)
     return work.theta[work.y[0]]
 
 
 def loss(data, i, work):
-    """``cost[y_i, y]``."""
+    """Return ``cost[y_i, y]`` of the current label y."""
     return cost_of(data, data.y[i], work.y[0])
 
 
 def value_of(data, i, y, w, work):
-    """``theta[y]``."""
+    """Return ``theta[y]``."""
     return work.theta[y[0]]
 
 
 def add_parts(data, i, s, y, work):
-    """``d[y] += s``."""
+    """Add s to ``d[y]``."""
     add_part(y[0], s, work)
 
 
 def sqnorm(data, i, work):
-    """``|x_i|^2 |d|^2``."""
+    """Return ``|x_i|^2 |d|^2``."""
     total = 0.0
     for j in range(work.n_moved[0]):
         total += work.d[work.moved[j]] * work.d[work.moved[j]]
@@ -106,22 +107,22 @@ def sqnorm(data, i, work):
 
 
 def apply(data, i, s, work, w):
-    """``U += s x_i d'``."""
+    """Add ``s x_i d'`` to U."""
     add_row_outer(data, i, s, work.n_moved[0], work, FEW_LABELS, w)
 
 
 def touched(data, i, work, out):
-    """The features of x_i, in the columns of the moved labels."""
+    """List the coordinates of U at the features of x_i and the moved labels."""
     return list_row_outer(data, i, work.moved, work.n_moved[0], out)
 
 
 def part_loss(data, i, k):
-    """``cost[y_i, k]``."""
+    """Return ``cost[y_i, k]``."""
     return cost_of(data, data.y[i], k)
 
 
 def solve_parts(data, i, scale, mu, work):
-    """``mu = projection of mu_i + theta_i/A onto the simplex``; without features, the best corner."""
+    """Solve a block: mu is the projection of ``mu_i + theta_i/A`` onto the simplex; if ``A = 0``, the best corner."""
     average = mu[0][data.part_off[i] :]
     best = work.moved[0]
     value = 0.0
@@ -146,7 +147,10 @@ def solve_parts(data, i, scale, mu, work):
 
 
 def list_parts(data, i, slack, mu, work, out):
-    """Labels that have mass or are within the slack of the best; with only one, nothing can move."""
+    """List the labels with mass and the labels whose score is within the slack of the best.
+
+    Returns 0 if there is only one label: the block cannot move.
+    """
     K = data.n_labels
     average = mu[0][data.part_off[i] :]
     least = work.theta[first_argmax(work.theta)] - slack * largest_cost(data, data.y[i])
@@ -161,5 +165,5 @@ def list_parts(data, i, slack, mu, work, out):
 
 
 def part_marginals(data, i, work, out):
-    """The softmax of theta."""
+    """Write the softmax of theta to ``out`` and return ``log Z``."""
     return softmax(work.theta, out)

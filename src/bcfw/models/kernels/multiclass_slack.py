@@ -1,9 +1,9 @@
-"""Kernels of multiclass models with slack rescaling: ``max_k L(k) (1 - <w, psi(k)>)``.
+"""Routines of multiclass models with slack rescaling, whose hinge loss is ``max_k L(k) (1 - <w, psi(k)>)``.
 
-L(k) is the cost of label k in place of the truth t. Parts are the K labels, as with margin rescaling, but a label's
-corner is ``z(k) = e_t + L(k) (e_k - e_t)``, and the loss of every wrong part is 1. So ``B z(k)`` differs from the
-truth's features by ``L(k) psi(k)``, ``l'(z(k) - e_t) = L(k)``, and the value of a label relative to the truth's is
-``theta'(z(k) - e_t) = L(k) (1 + x'W_k - x'W_t)``. Averages of corners, steps and norms are those of any other parts.
+L(k) is the loss of label k when the truth is t. The parts are the K labels, as with margin rescaling, but the corner of
+label k is ``z(k) = e_t + L(k) (e_k - e_t)``, and the loss of every wrong part is 1. Therefore ``B z(k)`` differs from
+the truth's features by ``-L(k) psi(k)``, ``l'(z(k) - e_t) = L(k)``, and the value of label k minus the value of the
+truth is ``theta'(z(k) - e_t) = L(k) (1 + x'U_k - x'U_t)``. Averages of corners, steps and norms need no change.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bcfw.models.kernels.part_vectors import add_part, score_part
 
 
 def scores(data, i, w, loss_weight, work):
-    """``theta[k] = loss_weight [k != y_i] + x_i'U[:, k]``."""
+    """Write ``theta[k] = loss_weight [k != y_i] + x_i'U[:, k]`` for all labels k."""
     for k in range(data.n_labels):
         work.theta[k] = loss_weight
     work.theta[data.y[i]] = 0.0
@@ -23,18 +23,18 @@ def scores(data, i, w, loss_weight, work):
 
 
 def theta_of(data, i, k, w):
-    """``[k != y_i] + x_i'U[:, k]``."""
+    """Return ``[k != y_i] + x_i'U[:, k]``."""
     return (0.0 if k == data.y[i] else 1.0) + column_product(data, i, k, w)
 
 
 def score_labeling(data, i, y, w, work):
-    """Theta at the parts of the label and of the truth."""
+    """Compute theta at the label ``y[0]`` and at the truth."""
     score_part(data, i, y[0], w, work)
     score_part(data, i, data.y[i], w, work)
 
 
 def argmax(data, i, w, work):
-    """The label of the largest ``L(k) (theta[k] - theta[y_i])``."""
+    """Find the label of the largest ``L(k) (theta[k] - theta[y_i])``, and return ``theta'z`` of it."""
     truth = data.y[i]
     best, value = 0, cost_of(data, truth, 0) * (work.theta[0] - work.theta[truth])
     for k in range(1, data.n_labels):
@@ -46,13 +46,13 @@ def argmax(data, i, w, work):
 
 
 def value_of(data, i, y, w, work):
-    """``theta'z(y)``."""
+    """Return ``theta'z(y)``."""
     truth = data.y[i]
     return work.theta[truth] + cost_of(data, truth, y[0]) * (work.theta[y[0]] - work.theta[truth])
 
 
 def add_parts(data, i, s, y, work):
-    """``d += s z(y)``."""
+    """Add ``s z(y)`` to d."""
     truth = data.y[i]
     cost = cost_of(data, truth, y[0])
     add_part(y[0], s * cost, work)

@@ -1,7 +1,8 @@
-"""Kernels of multilabel models: parts are the L labels that are on, and the four joint states of every edge.
+"""Routines of multilabel models: the parts are the L labels that are on, and the four joint states of every edge.
 
-The parts of a labeling are ``z(y) = [y (L), [y_a = s, y_b = t] (E, 2, 2)]``; a label's part has the features x, an
-edge's part none. So ``|B d|^2 = |x|^2 |d_labels|^2 + |d_edges|^2``. Weights are ``[U (F, L), V (E, 2, 2)]``.
+The parts of a labeling are ``z(y) = [y (L), [y_a = s, y_b = t] (E, 2, 2)]``. The part of a label has the features x;
+the part of an edge has a single feature, which is 1. Therefore ``|B d|^2 = |x|^2 |d_labels|^2 + |d_edges|^2``. The
+weights are ``[U (F, L), V (E, 2, 2)]``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from bcfw.records import ALL_PARTS
 
 
 class MultilabelData(NamedTuple):
-    """All examples.
+    """The packed examples of a multilabel model.
 
     Attributes
     ----------
@@ -29,7 +30,7 @@ class MultilabelData(NamedTuple):
     sqnorms : (n,) |x_i|^2
     edges : (E, 2) pairs of labels
     order, above, link, stride : (L,) each; see :class:`bcfw.models.label_tree.Forest`
-    loss_scale : loss of one wrong label: 1/L when normalised, else 1
+    loss_scale : loss of one wrong label: 1/L if the loss is normalised, else 1
     n_features, n_labels : F and L
     """
 
@@ -56,10 +57,10 @@ class MultilabelWork(NamedTuple):
 
     Attributes
     ----------
-    best : (L, 2) best score of the subtree of a label in each of its states
+    best : (L, 2) best score of the subtree below each label, for each state of the label
     y : (L,) the current labeling
     theta, d, moved, n_moved, stamp, tick : for L + 4E parts (see :mod:`bcfw.models.kernels.part_vectors`); labels
-        come before edges in ``moved``, and the scores of edges are not in theta: they are the weights V
+        come before edges in ``moved``. Theta holds no scores of edges: they are the weights V
     """
 
     best: np.ndarray
@@ -73,17 +74,17 @@ class MultilabelWork(NamedTuple):
 
 
 def edge_offset(data):
-    """Where the (E, 2, 2) edge weights begin in w, less the L parts of the labels: part j >= L has this + j."""
+    """Return the offset of edge weights: the weight of part j >= L is ``w[edge_offset(data) + j]``."""
     return (data.n_features - 1) * data.n_labels
 
 
 def edge_part(data, e, y):
-    """The part that edge e has in labeling y."""
+    """Return the part that edge e has in labeling y."""
     return data.n_labels + 4 * e + 2 * int(y[data.edges[e, 0]]) + int(y[data.edges[e, 1]])
 
 
 def n_moved_labels(data, work):
-    """How many of the moved parts are labels: the first ones of the list."""
+    """Return how many of the moved parts are labels; they are the first in the list."""
     count = 0
     while count < work.n_moved[0] and work.moved[count] < data.n_labels:
         count += 1
@@ -91,12 +92,12 @@ def n_moved_labels(data, work):
 
 
 def loss_part(data, place):
-    """What turning a label on adds to the loss: L_i(y) = sum_l loss_part (y_l - y_il)."""
+    """Return what turning a label on adds to the loss: ``L_i(y) = sum_l loss_part (y_l - y_il)``."""
     return data.loss_scale * (1.0 - 2.0 * data.y[place])
 
 
 def scores(data, i, w, loss_weight, work):
-    """``theta[l] = loss_weight loss_part + x_i'U[:, l]`` for a label that is on; off it has score 0."""
+    """Write ``theta[l] = loss_weight loss_part + x_i'U[:, l]``, the score of label l if it is on; off, it scores 0."""
     start = data.y_off[i]
     labels = work.theta[: data.n_labels]
     for label in range(data.n_labels):
@@ -105,25 +106,25 @@ def scores(data, i, w, loss_weight, work):
 
 
 def theta_of(data, i, label, w):
-    """``loss_part + x_i'U[:, l]``."""
+    """Return ``loss_part + x_i'U[:, l]``."""
     return loss_part(data, data.y_off[i] + label) + column_product(data, i, label, w)
 
 
 def score_labeling(data, i, y, w, work):
-    """Theta at the labels that are on."""
+    """Compute theta at the labels that are on."""
     for label in range(data.n_labels):
         if y[label] == 1:
             score_part(data, i, label, w, work)
 
 
 def direction_scores(data, i, w, work):
-    """Theta at the moved labels."""
+    """Compute theta at the moved labels."""
     for j in range(n_moved_labels(data, work)):
         score_part(data, i, work.moved[j], w, work)
 
 
 def argmax(data, i, w, work):
-    """Max-sum from the leaves to the roots; then every label is fixed after the one above it."""
+    """Find the best labeling by max-sum from the leaves to the roots; then fix every label after its parent."""
     V = w[data.n_features * data.n_labels :]
     L = data.n_labels
     for label in range(L):
@@ -150,14 +151,17 @@ def argmax(data, i, w, work):
 
 
 def states_below(data, label, state, V, work):
-    """Scores of a label's subtree and its edge upward, label off and on, when the label above has ``state``."""
+    """Return the scores of a label's subtree and of the edge to its parent: one for the label off, one for it on.
+
+    ``state`` is the state of the parent.
+    """
     stride = data.stride[label]
     first = 4 * data.link[label] + (3 - stride) * state
     return work.best[label, 0] + V[first], work.best[label, 1] + V[first + stride]
 
 
 def value_of(data, i, y, w, work):
-    """Theta of the labels that are on, plus V of every edge's joint state."""
+    """Return the sum of theta over the labels that are on, plus V of every edge's joint state."""
     total = 0.0
     for label in range(data.n_labels):
         if y[label] == 1:
@@ -169,7 +173,7 @@ def value_of(data, i, y, w, work):
 
 
 def loss(data, i, work):
-    """The number of wrong labels, scaled."""
+    """Return the number of wrong labels times ``loss_scale``."""
     start = data.y_off[i]
     wrong = 0
     for label in range(data.n_labels):
@@ -178,7 +182,7 @@ def loss(data, i, work):
 
 
 def add_parts(data, i, s, y, work):
-    """``d += s z(y)``: labels that are on, and every edge's joint state."""
+    """Add ``s z(y)`` to d: s at the labels that are on, and at every edge's joint state."""
     for label in range(data.n_labels):
         work.d[label] += s * y[label]
     for e in range(data.edges.shape[0]):
@@ -186,7 +190,10 @@ def add_parts(data, i, s, y, work):
 
 
 def difference(data, i, slot, other, labelings, work):
-    """Only labels and edges in which the two labelings differ are visited; d is only valid at the listed parts."""
+    """Make ``d = z(y) - z(y')`` for two stored labelings, valid only at the listed parts.
+
+    The list holds the labels and the states of edges in which the labelings differ.
+    """
     L = data.n_labels
     begin = slot_offset(data, i, slot, labelings)
     y = labelings[begin : begin + L]
@@ -212,7 +219,7 @@ def difference(data, i, slot, other, labelings, work):
 
 
 def slope(data, i, w, work):
-    """``theta_labels'd_labels + V'd_edges``."""
+    """Return ``theta_labels'd_labels + V'd_edges``."""
     n_labels = n_moved_labels(data, work)
     total = 0.0
     for j in range(n_labels):
@@ -224,7 +231,7 @@ def slope(data, i, w, work):
 
 
 def sqnorm(data, i, work):
-    """``|x_i|^2 |d_labels|^2 + |d_edges|^2``."""
+    """Return ``|x_i|^2 |d_labels|^2 + |d_edges|^2``."""
     n_labels = n_moved_labels(data, work)
     labels = 0.0
     for j in range(n_labels):
@@ -236,7 +243,7 @@ def sqnorm(data, i, work):
 
 
 def apply(data, i, s, work, w):
-    """``U += s x_i d_labels'`` and ``V += s d_edges``."""
+    """Add ``s x_i d_labels'`` to U and ``s d_edges`` to V."""
     n_labels = n_moved_labels(data, work)
     add_row_outer(data, i, s, n_labels, work, data.n_labels // 4, w)
     offset = edge_offset(data)
@@ -245,7 +252,7 @@ def apply(data, i, s, work, w):
 
 
 def touched(data, i, work, out):
-    """The features of x_i in the columns of the moved labels, and the moved states of edges."""
+    """List the coordinates of U at the features of x_i and the moved labels, and of V at the moved states of edges."""
     n_labels = n_moved_labels(data, work)
     listed = list_row_outer(data, i, work.moved, n_labels, out)
     if listed < 0 or listed + work.n_moved[0] - n_labels > out.shape[0]:
@@ -258,12 +265,12 @@ def touched(data, i, work, out):
 
 
 def part_loss(data, i, label):
-    """What turning a label on adds to the loss."""
+    """Return what turning a label of block i on adds to the loss."""
     return loss_part(data, data.y_off[i] + label)
 
 
 def solve_parts(data, i, scale, mu, work):
-    """``mu = clip(mu_i + theta_i/A, 0, 1)``, label by label, without edges; without features, the best corner."""
+    """Solve a block without edges: ``mu = clip(mu_i + theta_i/A, 0, 1)`` per label, or the best corner if A = 0."""
     average = mu[0][data.part_off[i] :]
     start_direction(data, i, work)
     curvature = scale * data.sqnorms[i]
@@ -281,7 +288,7 @@ def solve_parts(data, i, scale, mu, work):
 
 
 def list_parts(data, i, slack, mu, work, out):
-    """Labels that are neither on nor off, or would change if their score did by the slack."""
+    """List the labels with mass between 0 and 1, and the labels that would move if their score changed by the slack."""
     average = mu[0][data.part_off[i] :]
     near = slack * data.loss_scale
     count = 0
@@ -298,7 +305,7 @@ def list_parts(data, i, slack, mu, work, out):
 
 
 def part_scores(data, i, w, work, out):
-    """Theta of the labels, then V."""
+    """Write theta of the labels, then V, to ``out``."""
     for label in range(data.n_labels):
         out[label] = work.theta[label]
     offset = edge_offset(data)
@@ -307,9 +314,9 @@ def part_scores(data, i, w, work, out):
 
 
 def part_marginals(data, i, work, out):
-    """Sums from the leaves to the roots; then the probabilities of every label, given the one above it.
+    """Write the marginals to ``out`` and return ``log Z``; here theta holds the scores of all parts, edges included.
 
-    Theta holds the scores of all parts, edges included.
+    Sums go from the leaves to the roots; then every label gets its probabilities, given its parent.
     """
     L = data.n_labels
     for label in range(L):

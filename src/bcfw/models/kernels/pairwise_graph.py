@@ -1,4 +1,4 @@
-"""Oracle of graphs with any scores of pairs of labels: TRW-S, and max-product where that is not tight."""
+"""Oracle of graphs with arbitrary scores of pairs of labels: TRW-S, then max-product if the bound is not tight."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from bcfw.kernels.message_passing import BOUND, clear_messages, is_tight, max_pr
 from bcfw.models.kernels.label_graph import links_of, scores_of, set_tables, take_labels
 from bcfw.models.kernels.labelings import labeling_value
 
-#: Idle iterations in a row after which TRW-S gives up, in the oracle and for bounds.
+#: TRW-S stops after this many iterations in a row without progress: in the oracle, and for bounds.
 PATIENCE, BOUND_PATIENCE = 3, 10
 
 
 def argmax(data, i, w, work):
-    """The best labeling found: exact on forests, and wherever the bound of TRW-S is tight."""
+    """Find a good labeling; it is optimal on forests, and if the bound of TRW-S is tight."""
     links = links_of(data, i)
     scores = scores_of(work)
     set_tables(data, i, work)
@@ -31,7 +31,7 @@ def argmax(data, i, w, work):
 
 
 def upper_bound(data, i, w, work):
-    """The bound of TRW-S, which goes on from the oracle's messages unless it is tight."""
+    """Return the value on forests, else the bound of TRW-S, which runs on from the oracle's messages unless tight."""
     if not data.forest[i]:
         reweighted(links_of(data, i), scores_of(work), data.effort[2], BOUND_PATIENCE)
     return work.found[BOUND]

@@ -1,27 +1,29 @@
-"""Kernels that models share whose parts are one dense vector per block: z(y), mu_i, theta_i and d all have length p_i.
+"""Shared routines of models whose parts are one dense vector per block: z(y), mu_i, theta_i and d have length p_i.
 
-Block i's average mu_i is ``mu[0][data.part_off[i] : data.part_off[i + 1]]``. With a direction comes the list
-of the parts that it moves (those with d != 0), because labelings and averages use few of a block's parts: ``slope``,
-``advance`` and the model's own kernels run over this list.
+The average mu_i of block i is ``mu[0][data.part_off[i] : data.part_off[i + 1]]``. Labelings and averages have mass on
+few of a block's parts. Therefore a direction comes with the list of the parts that it moves (where d != 0), and
+``slope``, ``advance`` and the model's own routines loop over this list.
 
-A model that joins ``PART_VECTOR_KERNELS`` has the field ``part_off``, (n + 1,) offsets, in its data, and in its scratch
+A model that uses ``PART_VECTOR_KERNELS`` has the field ``part_off``, (n + 1,) offsets, in its data, and these fields in
+its scratch:
 
 theta, d
     Scores and the current direction, as long as the largest block.
 moved, n_moved
-    Which parts the direction moves, and (1,) how many; in ascending order, unless the model binds a ``difference`` of
-    its own.
+    The parts that the direction moves, and (1,) their number. The parts are in ascending order, unless the model binds
+    its own ``difference``.
 
-It writes ``scores``, ``argmax``, ``loss``, ``sqnorm`` and ``apply`` of the contract (:mod:`bcfw.passes.contract`), and
-for a labeling y ``value_of`` and ``add_parts`` (:mod:`bcfw.models.kernels.labelings`). How theta_i is computed when
-only kept labelings matter, it chooses by joining one of two sets:
+The model writes ``scores``, ``argmax``, ``loss``, ``sqnorm`` and ``apply`` of the contract
+(:mod:`bcfw.passes.contract`), and ``value_of`` and ``add_parts`` for a labeling y
+(:mod:`bcfw.models.kernels.labelings`). It also chooses how theta_i is computed when only stored labelings are needed,
+by one of two further sets of routines:
 
 SCORES_BY_PART
-    Only at the parts that are needed: it writes :func:`theta_of` and ``score_labeling``, which calls
-    :func:`score_part` for every part of y. Its scratch has ``stamp``, as long as theta, the round in which a score was
-    computed, and ``tick``, (1,), the current round.
+    Theta_i is computed only at the parts that are needed. The model writes :func:`theta_of` and ``score_labeling``,
+    which calls :func:`score_part` for every part of y. Its scratch has the fields ``stamp``, as long as theta, the
+    round in which each score was computed, and ``tick``, (1,), the current round.
 SCORES_AT_ONCE
-    All of it: nothing more to write.
+    All of theta_i is computed. The model writes no further routines.
 
 :func:`bcfw.models.part_vectors.part_scratch` makes the scratch arrays.
 """
@@ -37,23 +39,23 @@ from bcfw.passes.contract import end_direction, scores
 
 
 def theta_of(data: Any, i: int, part: int, w: np.ndarray) -> float:
-    """Model's kernel: ``theta_i`` at one part, loss included."""
+    """Return theta_i at one part, loss included (written by the model)."""
     return 0.0
 
 
 def start_direction(data, i, work):
-    """``d = 0``."""
+    """Set ``d = 0``."""
     for part in range(data.part_off[i + 1] - data.part_off[i]):
         work.d[part] = 0.0
 
 
 def add_part(part, s, work):
-    """``d[part] += s``, which kernels of labelings may use."""
+    """Add s to ``d[part]``; a model's ``add_parts`` may call this."""
     work.d[part] += s
 
 
 def add_average(data, i, s, mu, work):
-    """``d += s mu_i``."""
+    """Add ``s mu_i`` to d."""
     average = mu[0][data.part_off[i] :]  # without an end: a slice with two ends takes longer
     for part in range(data.part_off[i + 1] - data.part_off[i]):
         work.d[part] += s * average[part]
@@ -70,7 +72,7 @@ def list_moved(data, i, work):
 
 
 def difference(data, i, slot, other, labelings, work):
-    """``d = z(y) - z(y')`` of two kept labelings, which stay where they are."""
+    """Make ``d = z(y) - z(y')`` for two stored labelings, which are read in their slots and not copied."""
     length = data.y_off[i + 1] - data.y_off[i]
     a = slot_offset(data, i, slot, labelings)
     b = slot_offset(data, i, other, labelings)
@@ -81,7 +83,7 @@ def difference(data, i, slot, other, labelings, work):
 
 
 def slope(data, i, w, work):
-    """``theta_i'd``."""
+    """Return ``theta_i'd``."""
     total = 0.0
     for j in range(work.n_moved[0]):
         total += work.theta[work.moved[j]] * work.d[work.moved[j]]
@@ -89,19 +91,19 @@ def slope(data, i, w, work):
 
 
 def advance(data, i, gamma, work, mu):
-    """``mu_i += gamma d``."""
+    """Add ``gamma d`` to mu_i."""
     average = mu[0][data.part_off[i] :]
     for j in range(work.n_moved[0]):
         average[work.moved[j]] += gamma * work.d[work.moved[j]]
 
 
 def start_round(data, i, w, work):
-    """From now on no score is known."""
+    """Begin a new round: mark all scores as unknown."""
     work.tick[0] += 1
 
 
 def score_part(data, i, part, w, work):
-    """Theta_i at one part, unless this round has computed it."""
+    """Compute theta_i at one part, unless it was computed in this round."""
     if work.stamp[part] == work.tick[0]:
         return
     work.stamp[part] = work.tick[0]
@@ -109,25 +111,25 @@ def score_part(data, i, part, w, work):
 
 
 def score_moved(data, i, w, work):
-    """Theta_i at the parts that the direction moves."""
+    """Compute theta_i at the parts that the direction moves."""
     for j in range(work.n_moved[0]):
         score_part(data, i, work.moved[j], w, work)
 
 
 def score_all(data, i, w, work):
-    """All of theta_i, loss included."""
+    """Compute all of theta_i, loss included."""
     scores(data, i, w, 1.0, work)
 
 
 def score_labeling(data, i, y, w, work):
-    """Theta_i is known."""
+    """Do nothing: all of theta_i is known."""
 
 
 def direction_scores(data, i, w, work):
-    """Theta_i is known."""
+    """Do nothing: all of theta_i is known."""
 
 
-#: For a model's kernel set: labelings, and directions that are dense vectors with a list of the moved parts.
+#: To be added to a model's routines: labelings, and directions that are dense vectors with a list of the moved parts.
 PART_VECTOR_KERNELS = {
     **LABELING_KERNELS,
     **LABELING_VALUE_KERNELS,
@@ -139,10 +141,10 @@ PART_VECTOR_KERNELS = {
     "advance": advance,
 }
 
-#: To join to ``PART_VECTOR_KERNELS``: scores are computed where they are needed; the model writes ``theta_of``.
+#: To be added to ``PART_VECTOR_KERNELS``: scores are computed only at the parts needed; the model writes ``theta_of``.
 SCORES_BY_PART = {"theta_of": None, "start_parts": start_round, "direction_scores": score_moved}
 
-#: To join to ``PART_VECTOR_KERNELS``: all scores of a block are computed, whatever is needed.
+#: To be added to ``PART_VECTOR_KERNELS``: all scores of a block are computed at once.
 SCORES_AT_ONCE = {
     "start_parts": score_all,
     "score_labeling": score_labeling,

@@ -1,12 +1,14 @@
-"""Kernels of pictorial trees: max-sum over a tree of parts on a grid, by distance transforms; blocks in feature space.
+"""Routines of pictorial trees: max-sum over a tree of parts on a grid, by distance transforms; blocks in feature space.
 
-A part has a *state*: its type t and its location (r, c), which is the one number ``(t H + r) W + c`` in a labeling. The
-weights are ``[U (V, T), C (E, T, T) (none if T = 1), D (E, T, 4)]``, see :class:`bcfw.models.PictorialTree`.
+Here a *part* is a part of the pictured object, a node of the tree. Its *state* is its type t and its location (r, c);
+in a labeling the state is the number ``(t H + r) W + c``. The weights are
+``[U (V, T), C (E, T, T) (none if T = 1), D (E, T, 4)]``, see :class:`bcfw.models.PictorialTree`.
 
-The oracle goes from the leaves to the root. ``total`` holds the score of every state of a part, its own and the best of
-all parts below it; a part sends the part above it the best that it can add to each state there. The score of an edge
-(p, q) has the type of q in its displacement: if q sends, the states of each of its types are transformed, and then the
-types of p take the best; if p sends, the types of q take the best, and are then transformed.
+The oracle goes from the leaves to the root. ``total`` holds, for every state of a part, the score of the state plus the
+best scores of all parts below it. Each part sends a message to its parent: for every state of the parent, the best
+score that the part's subtree can add. The displacement score of an edge (p, q) depends on the type of q. If q sends the
+message, the scores of each type of q are transformed first, and then each type of p takes the best of them; if p sends
+the message, each type of q takes the best of the types of p first, and then the result is transformed.
 """
 
 from __future__ import annotations
@@ -22,21 +24,21 @@ from bcfw.models.kernels.labelings import slot_offset
 
 
 class PictorialData(NamedTuple):
-    """All examples.
+    """The packed examples of a pictorial tree.
 
     Attributes
     ----------
     y : (n V,) true states, example after example
     y_off : (n + 1,) 0, V, ..., n V
-    scores : scores of all states, flat; ``-inf`` where a part may not be
-    score_off : (n + 1,) where those of an example begin
-    type_step : (n,) how far the scores of the next type are: H W, or 0 if all types share them
+    scores : scores of all states, flat; ``-inf`` for forbidden states
+    score_off : (n + 1,) where the scores of each example begin
+    type_step : (n,) distance in ``scores`` from one type to the next: H W, or 0 if all types share their scores
     shape : (n, 2) H and W
     scale : (n,) squared distance at which the loss of a part is 1
     edges : (E, 2) pairs of parts
-    anchors : (E, T, 2)
+    anchors : (E, T, 2) rows and columns of the ideal displacement of each edge, for each type of its second part
     order, above, link : (V,) each; see :class:`bcfw.models.label_tree.Forest`
-    unit : what displacements are divided by
+    unit : divisor of displacements
     n_types : T
     """
 
@@ -62,11 +64,11 @@ class PictorialWork(NamedTuple):
     Attributes
     ----------
     y, z, d, loss_weight : see :class:`bcfw.models.kernels.feature_space.FeatureWork`
-    total : (V T, S) scores of states, with those of the parts below
+    total : (V T, S) scores of states, including the best scores of the parts below
     transformed : (T, S) transformed scores
-    joined, half : (S,) best of all types, and scratch of transforms
+    joined, half : (S,) best score over all types, and scratch of transforms
     place : (V, 3) rows, columns and types of a labeling
-    truth_score : (1,) <w, phi(x_i, y_i)> of the block at hand
+    truth_score : (1,) ``<w, phi(x_i, y_i)>`` of the current block
     site, height, start, line, moved : (N,) see :class:`bcfw.kernels.distance_transform.Envelope`
     """
 
@@ -91,7 +93,7 @@ class PictorialWork(NamedTuple):
 
 
 def part_loss(data, i, p, r, c):
-    """``min(1, |l - l_p|^2 / scale)`` of part p at l = (r, c)."""
+    """Return ``min(1, |l - l_p|^2 / scale)``, the loss of part p at ``l = (r, c)`` with the true location l_p."""
     H, W = data.shape[i, 0], data.shape[i, 1]
     place = data.y[data.y_off[i] + p] % (H * W)
     down = r - place // W
@@ -100,33 +102,36 @@ def part_loss(data, i, p, r, c):
 
 
 def score_place(data, i, p, t):
-    """Where the scores of type t of part p begin."""
+    """Return where the scores of type t of part p begin in ``data.scores``."""
     S = data.shape[i, 0] * data.shape[i, 1]
     step = data.type_step[i]
     return data.score_off[i] + p * (S if step == 0 else step * data.n_types) + t * step
 
 
 def pair_place(data, e, first, second):
-    """The place in w of C[e, first, second], for types at both ends of edge e; -1 if there is one type."""
+    """Return the index in w of ``C[e, first, second]``, the weight of two types at edge e; -1 if there is one type."""
     T = data.n_types
     return -1 if T == 1 else data.order.shape[0] * T + (e * T + first) * T + second
 
 
 def pair_score(data, w, e, first, second):
-    """C[e, first, second]; 0 if there is one type."""
+    """Return ``C[e, first, second]``; 0 if there is one type."""
     place = pair_place(data, e, first, second)
     return 0.0 if place < 0 else w[place]
 
 
 def displacement_place(data, e, t):
-    """The place in w of D[e, t, 0]."""
+    """Return the index in w of ``D[e, t, 0]``."""
     T = data.n_types
     pairs = 0 if T == 1 else data.edges.shape[0] * T * T
     return data.order.shape[0] * T + pairs + 4 * (e * T + t)
 
 
 def spring(data, w, e, t, sign):
-    """Scores of displacements along both axes, from the second part of e to the first (sign 1), or back (sign -1)."""
+    """Return the scores of displacements along rows and columns, as quadratics.
+
+    With sign 1 the message goes from the second part of edge e to the first, with sign -1 from the first to the second.
+    """
     place = displacement_place(data, e, t)
     rows, columns = sign * data.anchors[e, t, 0], sign * data.anchors[e, t, 1]
     linear = sign / data.unit
@@ -142,7 +147,7 @@ def spring(data, w, e, t, sign):
 
 @not_inlined
 def score_states(data, i, w, work):
-    """``total``: weighted scores of all states of all parts, and their losses."""
+    """Write the weighted scores plus losses of all states of all parts to ``work.total``."""
     H, W = data.shape[i, 0], data.shape[i, 1]
     T = data.n_types
     V = data.order.shape[0]
@@ -159,7 +164,7 @@ def score_states(data, i, w, work):
 
 
 def join_types(rows, w, place, step, S, out):
-    """``out(s) = max_t rows[t](s) + w[place + t step]``; without the weights if place < 0."""
+    """Write ``out(s) = max_t rows[t](s) + w[place + t step]``; without the weights if ``place < 0``."""
     for s in range(S):
         out[s] = -np.inf
     for t in range(rows.shape[0]):
@@ -171,14 +176,14 @@ def join_types(rows, w, place, step, S, out):
 
 
 def add_scores(values, S, out):
-    """``out += values`` at S places."""
+    """Add the first S values to ``out``."""
     for s in range(S):
         out[s] += values[s]
 
 
 @not_inlined
 def send(data, i, w, p, work):
-    """Add to the states of the part above p the best that p can add to each."""
+    """Send the message of part p: add to each state of its parent the best score that the subtree of p can add."""
     T = data.n_types
     H, W = data.shape[i, 0], data.shape[i, 1]
     e = data.link[p]
@@ -201,7 +206,7 @@ def send(data, i, w, p, work):
 
 @not_inlined
 def take_best(data, i, w, p, work):
-    """The best state of part p, given that of the part above it; of several, the one of the smallest number."""
+    """Return the best state of part p, given its parent's state; among equals, the state of the smallest number."""
     T = data.n_types
     H, W = data.shape[i, 0], data.shape[i, 1]
     e = data.link[p]
@@ -223,7 +228,7 @@ def take_best(data, i, w, p, work):
 
 
 def argmax(data, i, w, work):
-    """Max-sum: messages from the leaves to the root, states on the way back."""
+    """Find the best labeling by max-sum: messages go from the leaves to the root, then states from root to leaves."""
     V = data.order.shape[0]
     score_states(data, i, w, work)
     for j in range(V - 1):
@@ -235,11 +240,11 @@ def argmax(data, i, w, work):
     return labeling_value(data, i, w, work)
 
 
-# --- features and losses of labelings, for the kernels in feature space ------------------------------------------
+# --- features and losses of labelings, for the routines in feature space -----------------------------------------
 
 
 def labeling_loss(data, i, y):
-    """``L_i(y)``, the mean loss of the parts."""
+    """Return ``L_i(y)``, the mean loss of the parts."""
     S, W = data.shape[i, 0] * data.shape[i, 1], data.shape[i, 1]
     total = 0.0
     for p in range(y.shape[0]):
@@ -249,7 +254,7 @@ def labeling_loss(data, i, y):
 
 
 def add_features(data, i, y, s, out):
-    """``out += s phi(x_i, y)``."""
+    """Add ``s phi(x_i, y)`` to ``out``."""
     T = data.n_types
     S, W = data.shape[i, 0] * data.shape[i, 1], data.shape[i, 1]
     for p in range(y.shape[0]):
@@ -270,11 +275,11 @@ def add_features(data, i, y, s, out):
         out[place + 3] -= s * across * across
 
 
-# --- values of kept labelings, without their features ------------------------------------------------------------
+# --- values of stored labelings, computed without their features -------------------------------------------------
 
 
 def read_places(data, i, y, work):
-    """Rows, columns and types of the states of a labeling."""
+    """Write the rows, columns and types of a labeling's states to ``work.place``."""
     S, W = data.shape[i, 0] * data.shape[i, 1], data.shape[i, 1]
     for p in range(y.shape[0]):
         t = y[p] // S
@@ -286,7 +291,7 @@ def read_places(data, i, y, work):
 
 @not_inlined
 def places_score(data, i, w, work):
-    """<w, phi(x_i, y)> of the labeling whose places were read."""
+    """Return ``<w, phi(x_i, y)>`` of the labeling that :func:`read_places` has read."""
     T = data.n_types
     W = data.shape[i, 1]
     place = work.place
@@ -309,7 +314,7 @@ def score_truth(data, i, w, work):
 
 
 def scores(data, i, w, loss_weight, work):
-    """Theta is (w, 1); the score of the truth is computed once for all kept labelings."""
+    """Compute the score of the truth, once for all stored labelings; theta itself is (w, 1)."""
     work.loss_weight[0] = loss_weight
     score_truth(data, i, w, work)
 
@@ -320,7 +325,7 @@ def start_parts(data, i, w, work):
 
 
 def slot_value(data, i, slot, labelings, by_parts, w, work):
-    """Value of a kept labeling, relative to that of the truth."""
+    """Return the value of a stored labeling minus the value of the truth."""
     begin = slot_offset(data, i, slot, labelings)
     read_places(data, i, labelings[begin : begin + data.y_off[i + 1] - data.y_off[i]], work)
     loss = 0.0

@@ -1,23 +1,23 @@
-"""Averages as short lists: every block has a list of the parts that have mass, in a pool that all blocks share.
+"""Averages as short lists: every block has a list of the parts with mass, in a pool that all blocks share.
 
-A record of such averages has at least these fields, all arrays:
+A record of averages as lists has at least these fields, all arrays:
 
 part, mass
-    The pool, two arrays of one length.
+    The pool, two arrays of the same length.
 start, size, room
-    (n,) where block i's list begins, how long it is, and how long it may become.
+    (n,) where block i's list begins, its length, and the length that it may grow to.
 tail
     (1,) end of the used part of the pool.
 
-A list that outgrows its room moves to the end of the pool. Where the pool is used up, the model's ``enlarge_mu``
-makes it longer (:func:`bcfw.models.part_lists.enlarged`).
+A list that outgrows its room moves to the end of the pool. If the pool is full, the model's ``enlarge_mu`` makes it
+longer (:func:`bcfw.models.part_lists.enlarged`).
 """
 
 from __future__ import annotations
 
 
 def make_room(average, i, needed):
-    """Give block i's list room for so many parts; False when the pool is used up."""
+    """Make room for ``needed`` parts in block i's list; return False if the pool is full."""
     if needed <= average.room[i]:
         return True
     room = max(needed, 2 * average.room[i])

@@ -1,24 +1,24 @@
 """Oracle of Potts graphs: alpha-expansion by minimum cuts; max-sum on forests.
 
 An edge has one part, for unequal labels, whose score is ``-c_e <= 0``. An *expansion* of label alpha lets every node
-keep its label or take alpha. With ``x_p = 1`` for alpha, an edge (p, q) between nodes of other labels costs
+keep its label or take alpha. With ``x_p = 1`` if node p takes alpha, an edge (p, q) between nodes of other labels costs
 
     A = c [y_p != y_q],    c,    c,    0      for (x_p, x_q) = (0, 0), (0, 1), (1, 0), (1, 1),
 
 which is ``A - A/2 (x_p + x_q) + (c - A/2) [x_p != x_q]``: the best expansion is a minimum cut (Boykov, Veksler and
-Zabih, Fast approximate energy minimization via graph cuts, PAMI 2001). When no expansion gains, the score is at most
-``sum_e c_e [y*_p != y*_q]`` below that of a best labeling y*. For two labels the expansion of label 1 from all labels 0
-is the exact cut.
+Zabih, Fast approximate energy minimization via graph cuts, PAMI 2001). When no expansion increases the score, the score
+is at most ``sum_e c_e [y*_p != y*_q]`` below the score of a best labeling y*. For two labels the expansion of label 1
+from the labeling with label 0 everywhere is the exact cut.
 
-Most labels of most nodes are ruled out before the first cut. All labels are *possible* at first. With
+Most labels of most nodes are ruled out before the first cut. At first all labels are *possible*. With
 
     low_p(a)  = theta_p(a) + sum of c_e over the neighbours at which only a is possible,
     high_p(b) = theta_p(b) + sum of c_e over the neighbours at which b is possible,
 
-a change from b to a at p gains at least ``low_p(a) - high_p(b)``, whatever possible labels the neighbours have. Where
-that is positive, no best labeling has b at p, and b is no longer possible there (dead-end elimination; R. F. Goldstein,
-Biophysical Journal 1994). An expansion of alpha then only moves nodes at which alpha is possible. The guarantee above
-stays: all that its proof asks for are expansions to the labels of y*.
+a change from b to a at p increases the score by at least ``low_p(a) - high_p(b)``, for all possible labels of the
+neighbours. If this is positive, no best labeling has b at p, and b is no longer possible there (dead-end elimination;
+R. F. Goldstein, Biophysical Journal 1994). An expansion of alpha then moves only nodes at which alpha is possible. The
+guarantee above remains valid, because its proof needs only expansions to the labels of y*.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from bcfw.models.kernels.label_graph import links_of, scores_of, set_tables, tak
 from bcfw.models.kernels.labelings import labeling_value
 from bcfw.models.kernels.pairwise_graph import BOUND_PATIENCE
 
-#: Relative gain below which an expansion, or a change that rules a label out, counts as none.
+#: Relative gain below which an expansion, or a change that would rule out a label, counts as rounding.
 LEAST_GAIN = 1e-12
 
-#: Rounds over all labels; a round that gains nothing is the last.
+#: Largest number of rounds of expansions over all labels; the search stops earlier when no label gains.
 MOST_ROUNDS = 100
 
-#: Sweeps over the nodes that rule out labels: more of them take longer than the cuts that they make smaller.
+#: Number of sweeps over the nodes that rule out labels; further sweeps take more time than they save in the cuts.
 SWEEPS = 3
 
-#: Value of ``only`` while several labels of a node are possible.
+#: Value of ``work.only`` for nodes with several possible labels.
 SEVERAL = -1
 
 
 def argmax(data, i, w, work):
-    """A labeling that no expansion to possible labels improves; exact on forests and for two labels."""
+    """Find a labeling that no expansion to possible labels improves; it is optimal on forests and for two labels."""
     K = data.n_labels
     if data.forest[i]:
         set_tables(data, i, work)
@@ -76,10 +76,10 @@ def argmax(data, i, w, work):
 
 @not_inlined
 def rule_out(data, i, work):
-    """Rule out labels, and begin with a possible labeling; returns at how many nodes several labels are possible.
+    """Rule out labels and write a first labeling; return at how many nodes several labels are possible.
 
-    The labeling starts with the best label of each node alone (0 of two labels). A label of it that is ruled out gives
-    way to the one that is better, so that its value only grows.
+    The labeling starts with the label of the largest theta at each node (with label 0 if there are two labels). If the
+    label of a node is ruled out, the better label that rules it out replaces it, which increases the score.
     """
     K = data.n_labels
     start = data.y_off[i]
@@ -106,7 +106,7 @@ def rule_out(data, i, work):
 
 
 def set_limits(data, i, p, work):
-    """``base = low_p`` and ``h = high_p``."""
+    """Write low_p to ``work.base`` and high_p to ``work.h``."""
     K = data.n_labels
     start = data.y_off[i]
     n_node_parts = (data.y_off[i + 1] - start) * K
@@ -128,7 +128,7 @@ def set_limits(data, i, p, work):
 
 
 def drop_labels(p, work):
-    """Rule out the labels of a node that are worse than the one of largest low_p; returns how many."""
+    """Rule out the labels of a node that are worse than the label of the largest low_p; return how many."""
     low, high = work.base, work.h
     possible = work.possible[p]
     best = work.y[p]
@@ -157,7 +157,7 @@ def drop_labels(p, work):
 
 @not_inlined
 def expand(data, i, alpha, value, w, work):
-    """Take the best expansion of a label if it gains; returns the new value, ``value`` is that before."""
+    """Take the best expansion of label alpha if it increases the score ``value``; return the new score."""
     V = data.y_off[i + 1] - data.y_off[i]
     movable = list_movable(V, alpha, work)
     least = LEAST_GAIN * (1.0 + abs(value))
@@ -174,7 +174,7 @@ def expand(data, i, alpha, value, w, work):
 
 
 def list_movable(n_nodes, alpha, work):
-    """Number the nodes that may take alpha and do not have it; returns how many."""
+    """List and number the nodes that may take alpha and do not have it; return how many."""
     count = 0
     for p in range(n_nodes):
         work.place[p] = -1
@@ -186,7 +186,7 @@ def list_movable(n_nodes, alpha, work):
 
 
 def best_gain(data, i, alpha, movable, work):
-    """Cut the graph of the movable nodes: those in ``SOURCE`` should take alpha; returns what they gain."""
+    """Cut the graph of the movable nodes and return the gain; nodes on the side of ``SOURCE`` should take alpha."""
     gain = 0.0
     arcs = 0
     for j in range(movable):
@@ -201,7 +201,10 @@ def best_gain(data, i, alpha, movable, work):
 
 
 def set_node(data, i, alpha, j, arcs, work):
-    """Capacities of the j-th movable node and its arcs to others, which begin at ``arcs``; returns where they end."""
+    """Write the excess of the j-th movable node and the capacities of its arcs to other movable nodes.
+
+    These arcs begin at ``arcs``; returns where they end.
+    """
     K = data.n_labels
     start = data.y_off[i]
     n_node_parts = (data.y_off[i + 1] - start) * K
@@ -230,7 +233,10 @@ def set_node(data, i, alpha, j, arcs, work):
 
 
 def upper_bound(data, i, w, work):
-    """What is proved: the value itself where the labeling is known to be optimal, else the bound of TRW-S if wanted."""
+    """Return the value itself if the labeling is known to be optimal, else the bound of TRW-S.
+
+    Without iterations of TRW-S for bounds in ``data.effort``, the bound is infinite.
+    """
     if work.found[BOUND] == np.inf and data.effort[2] > 0:
         links = links_of(data, i)
         scores = scores_of(work)

@@ -1,4 +1,4 @@
-"""Oracle of forests, and what else is exact on them: max-marginals, and the probabilities of all parts."""
+"""Exact inference on forests: the oracle by max-sum, max-marginals, and the probabilities of all parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bcfw.passes.contract import Data, Work, scores
 
 
 def argmax(data, i, w, work):
-    """The best labeling, by max-sum."""
+    """Find the best labeling by max-sum."""
     set_tables(data, i, work)
     solve_forest(links_of(data, i), scores_of(work))
     take_labels(data, i, work.best, work)
@@ -19,10 +19,9 @@ def argmax(data, i, w, work):
 
 
 def part_marginals(data, i, work, out):
-    """Write ``mu = sum_y P(y) z(y)`` for ``P(y) = exp(theta'z(y)) / Z`` to ``out`` (V K + E Q,); returns ``log Z``.
+    """Write ``mu = sum_y P(y) z(y)`` for ``P(y) = exp(theta'z(y)) / Z`` to ``out`` (V K + E Q,); return ``log Z``.
 
-    Theta is that of the scratch, whatever has been written there. Nodes without a label have no parts: theta is zero
-    at them, and so is the output.
+    Theta is ``work.theta``, which the caller may have written. At nodes without a label, theta and the output are zero.
     """
     K, Q = data.n_labels, data.n_pairs
     start = data.y_off[i]
@@ -48,7 +47,10 @@ def part_marginals(data, i, work, out):
 
 
 def max_marginals_pass(data_fields, work_fields, w, out):
-    """Template: ``out[p, a]``, the score of the best labeling of p's graph among those with label a at p; (N, K)."""
+    """Template: write the max-marginals to ``out`` (N, K).
+
+    Entry (p, a) is the score of the best labeling of p's graph among the labelings with label a at p.
+    """
     data = Data(*data_fields)
     work = Work(*work_fields)
     for i in range(data.y_off.shape[0] - 1):

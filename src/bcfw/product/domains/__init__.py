@@ -1,4 +1,4 @@
-"""Sets with a linear minimisation oracle, the blocks of :func:`bcfw.minimize`."""
+"""Ready-made domains of :func:`bcfw.minimize`: compact convex sets with a linear minimisation oracle."""
 
 from bcfw.product.domains.base import Counted, Domain
 from bcfw.product.domains.matrices import Birkhoff, NuclearBall, Spectraplex

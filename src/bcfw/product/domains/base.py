@@ -1,4 +1,4 @@
-"""What a domain is: a compact convex set over which linear functions can be minimised."""
+"""The base class of domains, the wrapper ``Counted``, and readers of constructor arguments."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from bcfw.run import now
 class Domain:
     """A compact convex set C of arrays of one shape, with a linear minimisation oracle.
 
-    A user's own set needs :meth:`argmin` only. Whatever else of this class it has is used: ``start`` or ``shape`` (else
-    ``x0`` must be given), ``contains``, ``exact`` and ``lower_bound``. Deriving from this class is not needed.
+    A user's own set needs the method :meth:`argmin` only, and need not derive from this class. These methods and
+    attributes are used if the set has them: ``start``, ``shape``, ``contains``, ``exact`` and ``lower_bound``. A set
+    without ``start`` and ``shape`` needs an explicit ``x0``.
 
     Attributes
     ----------
@@ -24,30 +25,33 @@ class Domain:
         The shape of the set's points.
     exact : bool
         Whether :meth:`argmin` always finds the minimum (up to rounding). If not, the gap of a run is certified only if
-        :meth:`lower_bound` proves one.
+        :meth:`lower_bound` returns a bound.
     """
 
     shape: tuple[int, ...]
     exact: bool = True
 
     def argmin(self, direction: Any) -> np.ndarray:
-        """A point of the set, an extreme one if possible, that minimises ``<direction, v>``; a new array."""
+        """Return a new array: a point v of the set, if possible an extreme point, that minimises ``<direction, v>``."""
         raise NotImplementedError
 
     def lower_bound(self, direction: Any) -> float | None:
-        """A proven lower bound of ``min_{v in C} <direction, v>``, or None; certificates ask if argmin is not exact."""
+        """Return a proven lower bound of ``min_{v in C} <direction, v>``, or None.
+
+        Certificates call it if :meth:`argmin` is not exact.
+        """
         return None
 
     def start(self) -> np.ndarray:
-        """A feasible point."""
+        """Return a point of the set."""
         return self.argmin(np.zeros(self.shape))
 
     def violation(self, x: np.ndarray) -> float:
-        """How far x breaks the constraints that describe the set; at most zero (or rounding) inside."""
+        """Return by how much x violates the constraints of the set; at most zero, up to rounding, for points inside."""
         raise NotImplementedError
 
     def contains(self, x: Any, tol: float = 1e-9) -> bool:
-        """Whether x has the right shape and breaks no constraint by more than ``tol`` (relative to entries above 1)."""
+        """Return whether x has the right shape and violates no constraint by more than ``tol max(1, max |x_j|)``."""
         point = np.asarray(x, dtype=np.float64)
         if point.shape != self.shape or not np.isfinite(point).all():
             return False
@@ -59,11 +63,11 @@ class Domain:
         raise NotImplementedError
 
     def for_one_block(self) -> Domain:
-        """A domain for one block of one run: itself, unless it remembers something between calls."""
+        """Return the domain for one block of one run: this object, unless its oracle has a state; then a fresh copy."""
         return self
 
     def _read(self, direction: Any) -> np.ndarray:
-        """The direction as an array of the set's shape."""
+        """Return the direction as an array; raise InputError if it does not have the set's shape."""
         array = np.asarray(direction, dtype=np.float64)
         if array.shape != self.shape:
             raise InputError(f"{self!r}: the direction has shape {array.shape}, expected {self.shape}")
@@ -71,13 +75,14 @@ class Domain:
 
 
 class Counted:
-    """A domain whose calls of ``argmin`` are counted and timed; everything else is the wrapped domain's.
+    """A wrapper that counts and times the calls of a domain's ``argmin``; all else is left to the wrapped domain.
 
     Attributes
     ----------
     calls : int
+        Number of calls so far.
     seconds : float
-        All calls together.
+        Total time of these calls.
 
     Examples
     --------
@@ -107,13 +112,13 @@ class Counted:
         return answer
 
     def for_one_block(self) -> Counted:
-        """The calls of all blocks that share the domain are counted together."""
+        """Return a wrapper for one block; it shares its counts with this one, so that all blocks count together."""
         counted = Counted(self.domain.for_one_block() if hasattr(self.domain, "for_one_block") else self.domain)
         counted._tally = self._tally
         return counted
 
     def __getattr__(self, name: str) -> Any:
-        if name == "domain":  # while it is being unpickled or copied
+        if name == "domain":  # not set yet: this object is being unpickled or copied
             raise AttributeError(name)
         return getattr(self.domain, name)
 
@@ -122,7 +127,7 @@ class Counted:
 
 
 def read_shape(owner: str, shape: Any) -> tuple[int, ...]:
-    """A shape given as a whole number or several."""
+    """Return a shape as a tuple, from one positive whole number or a sequence of them."""
     sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     for size in sizes:
         Count(1).check(owner, "shape", size)
@@ -138,7 +143,7 @@ def read_radius(owner: str, radius: Any) -> float:
 
 
 def read_points(owner: str, name: str, values: Any) -> np.ndarray:
-    """Finite real numbers as a new float64 array."""
+    """Return a new float64 array; raise OptionError unless ``values`` are finite real numbers of one shape."""
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -149,6 +154,6 @@ def read_points(owner: str, name: str, values: Any) -> np.ndarray:
 
 
 def norm(x: np.ndarray) -> float:
-    """Euclidean norm of all entries."""
+    """Return the Euclidean norm of all entries."""
     flat = x.ravel()
     return math.sqrt(flat.dot(flat))

@@ -1,4 +1,4 @@
-"""Sets of matrices: spectraplex, nuclear-norm ball, doubly stochastic matrices."""
+"""Domains of matrices: spectraplex, nuclear-norm ball, doubly stochastic matrices."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from bcfw.errors import OptionError
 from bcfw.options import Flag
 from bcfw.product.domains.base import Domain, norm, read_count, read_radius, read_shape
 
-#: Matrices of this order and more are given to Lanczos's method; below, a dense solver is faster.
+#: Eigenvectors of matrices of this order or more are found by Lanczos's method; below, a dense solver is faster.
 LANCZOS_FROM = 200
 
-#: Relative accuracy of Lanczos's method in steps, and where a bound is to be proved.
+#: Relative accuracy of Lanczos's method in steps, and in certificates that prove a bound.
 STEP_TOLERANCE, PROOF_TOLERANCE = 1e-6, 1e-10
 
 
 class Leading:
-    """Leading eigenvectors of symmetric matrices of one order; each search begins at the vector found before."""
+    """Leading eigenvectors of symmetric matrices of one order; the iterative method starts at the previous result."""
 
     def __init__(self, order: int) -> None:
         self.order = order
@@ -28,7 +28,7 @@ class Leading:
         self._last: np.ndarray | None = None
 
     def __call__(self, dense: Callable[[], np.ndarray], multiply: Any, tol: float = STEP_TOLERANCE) -> np.ndarray:
-        """The eigenvector of the largest eigenvalue.
+        """Return the eigenvector of the largest eigenvalue.
 
         Parameters
         ----------
@@ -43,7 +43,7 @@ class Leading:
             first = np.random.default_rng(0).standard_normal(self.order) if self._last is None else self._last
             try:
                 vector = eigsh(operator, k=1, which="LA", v0=first, tol=tol)[1][:, 0]
-            except ArpackError:  # it did not converge
+            except ArpackError:  # no convergence
                 vector = leading_dense(dense())
             self._last = vector
             return vector
@@ -51,7 +51,7 @@ class Leading:
 
 
 def leading_dense(matrix: np.ndarray) -> np.ndarray:
-    """The eigenvector of the largest eigenvalue of a symmetric matrix, by a dense solver."""
+    """Return the eigenvector of the largest eigenvalue of a symmetric matrix, computed by a dense solver."""
     from scipy.linalg import eigh
 
     top = len(matrix) - 1
@@ -59,7 +59,11 @@ def leading_dense(matrix: np.ndarray) -> np.ndarray:
 
 
 def largest_eigenvalue_at_most(matrix: np.ndarray, guess: float) -> float:
-    """A proven upper bound, near ``guess`` if that is right: ``bound I - matrix`` has a Cholesky factor."""
+    """Return an upper bound of the largest eigenvalue.
+
+    A bound slightly above ``guess`` is returned if a Cholesky factorisation of ``bound I - matrix`` proves it; if not,
+    the largest eigenvalue itself is computed by a dense solver.
+    """
     from scipy.linalg import LinAlgError, cholesky, eigh
 
     bound = guess + 1e-9 * max(abs(guess), norm(matrix) / math.sqrt(len(matrix)))
@@ -72,11 +76,12 @@ def largest_eigenvalue_at_most(matrix: np.ndarray, guess: float) -> float:
 
 
 class Spectral(Domain):
-    """A set whose oracle is a leading eigenvector or singular vector.
+    """Base class of sets whose oracle computes a leading eigenvector or a pair of leading singular vectors.
 
-    Below order 200 it is found by a dense solver, exactly. From there on Lanczos's method is faster; it starts at the
-    vector found before and is accurate to 1e-6. Certificates do not rely on it: they prove a bound by a Cholesky
-    factorisation, O(order^3 / 3), or, with ``certify=False``, take the estimate; then the result is not certified.
+    Below order 200 a dense solver finds the vector exactly. From order 200 on, Lanczos's method is faster; it starts at
+    the previous vector and has a relative accuracy of 1e-6. Certificates do not rely on Lanczos's method: they prove a
+    bound by a Cholesky factorisation, O(order^3 / 3). With ``certify=False`` they use the estimate of Lanczos's method,
+    and the result is not certified.
     """
 
     _order: int
@@ -88,7 +93,7 @@ class Spectral(Domain):
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
-        """Whether a dense solver is used."""
+        """Whether :meth:`argmin` uses a dense solver, which is exact."""
         return not self._leading.iterative
 
     def for_one_block(self) -> Domain:
@@ -98,7 +103,7 @@ class Spectral(Domain):
 
 
 class Spectraplex(Spectral):
-    """Symmetric positive semidefinite (s, s) matrices of trace one; argmin is ``q q'``, q an eigenvector.
+    """Symmetric positive semidefinite (s, s) matrices of trace one; argmin returns ``q q'`` with an eigenvector q.
 
     Directions need not be symmetric: only their symmetric part matters.
     """
@@ -120,7 +125,7 @@ class Spectraplex(Spectral):
         return -largest_eigenvalue_at_most(wanted, float(vector @ wanted @ vector))
 
     def _wanted(self, direction: Any) -> np.ndarray:
-        """The matrix whose leading eigenvector is looked for."""
+        """Return the matrix whose leading eigenvector gives the answer: minus the symmetric part of the direction."""
         wanted = self._read(direction)
         return -0.5 * (wanted + wanted.T)
 
@@ -142,7 +147,10 @@ class Spectraplex(Spectral):
 
 
 class NuclearBall(Spectral):
-    """Matrices whose singular values sum to at most ``radius``; argmin is ``-radius u v'`` of singular vectors."""
+    """Matrices whose singular values sum to at most ``radius``.
+
+    argmin returns ``-radius u v'`` with the leading singular vectors u and v of the direction.
+    """
 
     def __init__(self, shape: Any, radius: float = 1.0, certify: bool = True) -> None:
         self.shape = read_shape("NuclearBall", shape)
@@ -165,12 +173,12 @@ class NuclearBall(Spectral):
         return -self.radius * math.sqrt(max(0.0, largest_eigenvalue_at_most(tall.T @ tall, value**2)))
 
     def _pair(self, wanted: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """Leading left and right singular vectors and the singular value, through the smaller Gram matrix."""
+        """Return the leading left and right singular vectors and the singular value, from the smaller Gram matrix."""
         tall = wanted if wanted.shape[0] >= wanted.shape[1] else wanted.T
         scale = float(np.abs(tall).max())
         short = np.eye(1, tall.shape[1])[0]
         if scale > 0.0:
-            tall = tall / scale  # so that no square overflows or vanishes
+            tall = tall / scale  # avoid overflow and underflow of squares
             short = self._leading(lambda: tall.T @ tall, lambda vector: tall.T @ (tall @ vector), tol)
         image = tall @ short
         value = norm(image)
@@ -190,7 +198,10 @@ class NuclearBall(Spectral):
 
 
 class Birkhoff(Domain):
-    """Doubly stochastic (n, n) matrices; argmin is a permutation matrix, by scipy's ``linear_sum_assignment``."""
+    """Doubly stochastic (n, n) matrices.
+
+    argmin returns a permutation matrix, found by scipy's ``linear_sum_assignment``.
+    """
 
     def __init__(self, n: int) -> None:
         self.n = read_count("Birkhoff", "n", n)

@@ -1,4 +1,4 @@
-"""Sets described entry by entry: simplex, box, norm balls, sparse vectors, hulls of given points."""
+"""Domains of vectors and arrays: simplex, box, norm balls, sparse vectors, convex hulls of given points."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bcfw.product.domains.base import Domain, norm, read_count, read_points, rea
 
 
 class Simplex(Domain):
-    """``{x in R^n: x >= 0, sum x = radius}``; argmin is one entry, O(n).
+    """``{x in R^n: x >= 0, sum x = radius}``; argmin returns a vector with one non-zero entry, in O(n).
 
     Examples
     --------
@@ -45,13 +45,13 @@ class Simplex(Domain):
 
 
 class Box(Domain):
-    """``{x: lower <= x <= upper}`` entry by entry; numbers and arrays are broadcast to one shape.
+    """``{x: lower <= x <= upper}`` for every entry; numbers and arrays are broadcast to one shape.
 
     Parameters
     ----------
     lower, upper : numbers or arrays
     shape : int, tuple or None
-        Needed only where both sides are numbers and the box has more than one entry.
+        Needed only if both ``lower`` and ``upper`` are numbers and the box has more than one entry.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class Box(Domain):
 
 
 class Ball(Domain):
-    """A norm ball ``{x: |x| <= radius}`` of arrays of any shape."""
+    """Base class of norm balls ``{x: |x| <= radius}`` of arrays of any shape."""
 
     def __init__(self, shape: Any, radius: float = 1.0) -> None:
         owner = type(self).__name__
@@ -95,7 +95,7 @@ class Ball(Domain):
         self.radius = read_radius(owner, radius)
 
     def norm(self, x: np.ndarray) -> float:
-        """The norm whose ball this is."""
+        """Return the norm of x that defines the ball."""
         raise NotImplementedError
 
     def violation(self, x: np.ndarray) -> float:
@@ -110,7 +110,7 @@ class Ball(Domain):
 
 
 class L1Ball(Ball):
-    """``{x: sum |x_j| <= radius}``; argmin has one entry that is not zero, O(n)."""
+    """``{x: sum |x_j| <= radius}``; argmin returns an array with one non-zero entry, in O(n)."""
 
     def argmin(self, direction: Any) -> np.ndarray:
         flat = self._read(direction).ravel()
@@ -124,14 +124,14 @@ class L1Ball(Ball):
 
 
 class L2Ball(Ball):
-    """``{x: sqrt(sum x_j^2) <= radius}``; argmin is ``-radius direction / |direction|``, O(n)."""
+    """``{x: sqrt(sum x_j^2) <= radius}``; argmin returns ``-radius direction / |direction|``, in O(n)."""
 
     def argmin(self, direction: Any) -> np.ndarray:
         wanted = self._read(direction)
         largest = float(np.abs(wanted).max())
         if largest == 0.0:
             return np.zeros(self.shape)
-        scaled = wanted / largest  # so that no square overflows or vanishes
+        scaled = wanted / largest  # avoid overflow and underflow of squares
         return np.asarray(scaled * (-self.radius / norm(scaled)))
 
     def norm(self, x: np.ndarray) -> float:
@@ -139,7 +139,7 @@ class L2Ball(Ball):
 
 
 class LinfBall(Ball):
-    """``{x: max |x_j| <= radius}``; argmin is a corner of the cube, O(n)."""
+    """``{x: max |x_j| <= radius}``; argmin returns a corner of the cube, in O(n)."""
 
     def argmin(self, direction: Any) -> np.ndarray:
         return np.asarray(np.where(self._read(direction) > 0.0, -self.radius, self.radius))
@@ -153,7 +153,7 @@ class LinfBall(Ball):
 
 
 class KSparse(Domain):
-    """Hull of the vectors with k entries of size ``radius``: ``{x: max |x_j| <= radius, sum |x_j| <= k radius}``."""
+    """Convex hull of vectors with k entries of +-radius: ``{x: max |x_j| <= radius, sum |x_j| <= k radius}``."""
 
     def __init__(self, n: int, k: int, radius: float = 1.0) -> None:
         self.n, self.k = read_count("KSparse", "n", n), read_count("KSparse", "k", k)
@@ -182,7 +182,10 @@ class KSparse(Domain):
 
 
 class Hull(Domain):
-    """The convex hull of given points, (k, ...) or a sequence of k arrays of one shape; argmin looks at all, O(k n)."""
+    """The convex hull of k given points, an array (k, ...) or a sequence of k arrays of one shape.
+
+    argmin compares all points, in O(k n).
+    """
 
     def __init__(self, points: Any) -> None:
         self.points = read_points("Hull", "points", points)
@@ -196,12 +199,12 @@ class Hull(Domain):
         return np.array(self.points[best])
 
     def violation(self, x: np.ndarray) -> float:
-        """Distance from x to the hull, by non-negative least squares."""
+        """Return the distance from x to the hull, computed by non-negative least squares."""
         from scipy.optimize import nnls
 
         differences = (self._rows - x.ravel()).T
         scale = max(1.0, float(np.abs(differences).max()))
-        system = np.vstack([differences / scale, np.ones(len(self._rows))])  # mass one: |P'w - x| with sum w = 1
+        system = np.vstack([differences / scale, np.ones(len(self._rows))])  # last row: the masses sum to one
         mass, _ = nnls(system, np.append(np.zeros(x.size), 1.0), maxiter=30 * len(self._rows))
         return scale * norm(system[:-1] @ (mass / mass.sum()))
 
