@@ -38,6 +38,7 @@ from hypothesis import HealthCheck, settings
 
 import bcfw
 from bcfw import run
+from bcfw.datasets import cache_folder
 from bcfw.kernels import KernelSet
 from bcfw.passes.batch import batch_oracle_pass, batch_step_pass
 from bcfw.passes.contract import with_bounds
@@ -218,9 +219,11 @@ DATA_FOLDER = os.environ.get("BCFW_DATA", "")
 
 
 @pytest.fixture(autouse=True)
-def _hidden_data(monkeypatch):
+def _hidden_data(monkeypatch, tmp_path_factory):
     """Tests see no real data until they ask for them, so that all others do the same with data and without."""
     monkeypatch.delenv("BCFW_DATA", raising=False)
+    if cache_folder().is_dir():  # which loaders read, too
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "no-cache"))
 
 
 @pytest.fixture(scope="session")

@@ -243,23 +243,34 @@ def naive_groups(problem: Enumerated, order: Sequence[int], size: int, in_alpha:
         yield Iterate(v, v, float(ell_blocks.sum()), v_blocks.copy(), ell_blocks.copy(), float(gap.sum()))
 
 
-def naive_exponentiated(problem: Enumerated, order: Sequence[int], largest: Sequence[float]) -> Iterator[Iterate]:
+def naive_exponentiated(
+    problem: Enumerated, order: Sequence[int], largest: Sequence[float], wrong: Sequence[np.ndarray]
+) -> Iterator[Iterate]:
     """Online exponentiated gradient with alpha over all outputs (the truth once); yields after every step.
 
-    ``largest`` are the blocks' largest losses of one part: ``alpha_i(y)`` begins as ``exp(-10 L_i(y) / largest)``. Step
-    sizes begin with the last one accepted, are halved where the dual would fall, and grow by 5 % otherwise.
+    ``largest`` are the blocks' largest losses of one part, ``wrong`` the numbers of wrong parts of their outputs:
+    ``alpha_i(y)`` begins as ``exp(-10 L_i(y) / largest)``. As long as the dual is negative there, every wrong part
+    costs as much more as the best step from no mass to this mass says. Step sizes begin with the last one accepted, are
+    halved where the dual would fall, and grow by 5 % otherwise.
     """
     psis, losses = [psi[:-1] for psi in problem.psi], [loss[:-1] for loss in problem.loss]
-    log_alpha = [-10.0 * loss / unit for loss, unit in zip(losses, largest, strict=True)]
-    etas, last = np.zeros(problem.n), 1.0
+    etas, last, less = np.zeros(problem.n), 1.0, 0.0
 
     def point(i: int, exponents: np.ndarray) -> tuple[np.ndarray, float]:
         alpha = np.exp(exponents - exponents.max())
         alpha /= alpha.sum()
         return problem.c[i] / problem.lam * alpha @ psis[i], problem.c[i] * float(alpha @ losses[i])
 
-    blocks = [point(i, log_alpha[i]) for i in range(problem.n)]
-    v_blocks, ell_blocks = np.array([v for v, _ in blocks]), np.array([ell for _, ell in blocks])
+    while True:
+        log_alpha = [
+            -10.0 * loss / unit - less * count for loss, unit, count in zip(losses, largest, wrong, strict=True)
+        ]
+        blocks = [point(i, log_alpha[i]) for i in range(problem.n)]
+        v_blocks, ell_blocks = np.array([v for v, _ in blocks]), np.array([ell for _, ell in blocks])
+        w, ell = v_blocks.sum(axis=0), float(ell_blocks.sum())
+        if problem.dual(w, ell) >= 0.0:
+            break
+        less += np.log(problem.lam * w @ w / ell)
     for i in order:
         w = v_blocks.sum(axis=0)
         before, eta = problem.dual(w, ell_blocks.sum()), etas[i] or last

@@ -271,6 +271,7 @@ class Group(NamedTuple):
     labels : the stored outputs, laid out by the model; one slot per block unless ``in_alpha``
     mass : (n, slots) mass of the stored outputs; no slots unless ``in_alpha``
     kept : (n,) number of the stored outputs
+    rest : (n,) mass of all other outputs; empty unless ``in_alpha``
     joint : (d,) scratch, zero between groups
     places : scratch for coordinates of w
     """
@@ -287,6 +288,7 @@ class Group(NamedTuple):
     labels: Any
     mass: np.ndarray
     kept: np.ndarray
+    rest: np.ndarray
     joint: np.ndarray
     places: np.ndarray
 

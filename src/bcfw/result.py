@@ -57,7 +57,7 @@ class Result:
         upper bound is missing or too large, or if the solver has no dual point (then dual and gap are NaN).
     status : str
         "converged", "estimated" (a heuristic oracle's estimate of the gap is small enough), "max_passes",
-        "max_seconds", "stopped", "interrupted" or "stalled".
+        "max_seconds", "stopped", "interrupted", "stalled" or "rounding" (at a gap that is no more than rounding).
     lam, n_passes, n_oracle_calls, seconds
         The regularisation, exact-oracle steps divided by n, all oracle calls including certificates, wall-clock time.
     history : dict of arrays

@@ -58,10 +58,11 @@ class SavedArrays:
         shape: tuple[int | None, ...] = (),
         least: float = -LARGEST,
         most: float = LARGEST,
+        may_be_nan: bool = False,
     ) -> np.ndarray:
         """Return a copy of one array; raise unless it has this type and shape and all entries are in [least, most].
 
-        None in ``shape`` allows any length.
+        None in ``shape`` allows any length. NaN is an error unless ``may_be_nan``.
         """
         array = self[name]
         fits = len(array.shape) == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
@@ -70,7 +71,8 @@ class SavedArrays:
             raise self.damaged(
                 name, f"has {array.dtype} of shape {array.shape} instead of {np.dtype(dtype)} of shape ({sizes})"
             )
-        if array.size and not (array.min() >= least and array.max() <= most):  # also true if there are NaNs
+        known = array[~np.isnan(array)] if may_be_nan else array
+        if known.size and not (known.min() >= least and known.max() <= most):  # also true if there are NaNs
             raise self.damaged(name, f"holds numbers that are not within [{least:.6g}, {most:.6g}]")
         return array
 

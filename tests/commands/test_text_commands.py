@@ -387,6 +387,16 @@ def test_a_killed_run_resumes_to_the_same_model(files, tmp_path):
     assert certificate_of(model) == whole
 
 
+def test_a_run_without_a_dual_point_goes_on_from_its_checkpoint(files, tmp_path):
+    """Its gap is unknown, in the saved history, too."""
+    train, _, model = files("conll", n=40)
+    words = ["train", train, "--model", model, "-q", "--solver", "subgradient", "--passes", 7, "--every", 2]
+    run(*words, "--checkpoint", tmp_path / "run.npz")
+    whole = certificate_of(model)
+    run(*words, "--checkpoint", tmp_path / "run.npz", "--resume")
+    assert repr(certificate_of(model)) == repr(whole)
+
+
 def test_ctrl_c_saves_what_was_reached(files):
     train, _, model = files("conll", n=400)
     words = ["train", train, "--model", model, "--lam", 1e-6, "--tol", 1e-12, "--solver", "bcfw", "--passes", 1e6]

@@ -56,6 +56,12 @@ def test_missing_data_name_the_source_the_converter_and_the_folders(name, origin
         assert part in message
 
 
+def test_no_test_sees_data_that_it_has_not_asked_for():
+    for fetch in FETCHERS.values():
+        with pytest.raises(DataNotFound):
+            fetch()
+
+
 @pytest.mark.parametrize("named", ["", "relative/folder"])
 def test_cache_folder_without_a_usable_xdg_name_is_in_the_home(named, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))

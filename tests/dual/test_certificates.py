@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bcfw.dual import Certificate
+from bcfw.dual.certificates import HingeSums, certificate
 
 VALUES = st.floats(0.0, 1e6)
 
@@ -20,6 +21,15 @@ def test_the_better_of_two_exact_ones_is_proved(first, second):
     assert (best.primal, best.dual) == (min(one.primal, other.primal), max(one.dual, other.dual))
     assert best.gap == best.gap_bound == best.primal - best.dual
     assert best.proven(0.0)[1]
+
+
+@pytest.mark.parametrize("dual", [-1e15, -1e60])
+def test_a_primal_value_far_smaller_than_a_dual_one_is_kept(dual):
+    """The gap of a poor dual point says nothing about the primal value any more; another point's dual value does."""
+    found = certificate(0.25, HingeSums(0.5, 0.5), dual)
+    best = Certificate(1.0, 0.0, 1.0, 1.0).better_of(found)
+    assert best == Certificate(0.75, 0.0, 0.75, 0.75)
+    assert found.hinge(0.5, np.ones(1)) == HingeSums(0.5, 0.5)
 
 
 def test_of_a_heuristic_what_is_proved_decides():

@@ -134,5 +134,5 @@ def test_exact_steps_never_decrease_the_dual(case, exact_solver):
         solver = type(solver)(**{key: getattr(solver, key) for key in type(solver)._options} | {"gap_every": 1})
     result = case.few_passes(15, solver=solver)
     dual = result.history["dual"]
-    assert len(dual) >= 15 or result.status == "stalled"
+    assert len(dual) >= 15 or result.status in ("stalled", "rounding")
     assert np.all(np.diff(dual) >= -1e-13)

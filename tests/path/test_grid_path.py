@@ -57,6 +57,13 @@ def test_a_warm_start_saves_calls():
     assert calls["keep"] < calls[None]
 
 
+def test_without_any_loss_zero_serves_all():
+    grid = bcfw.grid_path(bcfw.models.Multiclass(n_labels=1), np.ones((3, 2)), [0, 0, 0], [1.0, 0.1])
+    assert grid.status == "complete"
+    assert not grid.gaps.any()
+    assert not grid.weights(0.1).any()
+
+
 def test_only_the_given_lam_have_weights():
     grid = grid_of(CASES["multiclass-cost"])
     with pytest.raises(bcfw.InputError, match=r"the grid has no lam = 0\.2, the nearest is 0\.3; regularization_path"):

@@ -15,6 +15,7 @@ import bcfw
 from bcfw.datasets import fetch_ocr, ocr
 from bcfw.dual import open_problem
 from bcfw.dual.certify import certify_weights
+from bcfw.models import Multiclass, PictorialTree
 from bcfw.solvers import BCFW, BatchFW, MultiPlane
 from problems import CASES, Pairs
 
@@ -139,11 +140,31 @@ def test_bounds_that_exclude_zero():
     assert_within_eps(path, case)
 
 
-def test_without_any_loss_zero_serves_all():
-    path = bcfw.regularization_path(bcfw.models.Multiclass(n_labels=1), np.ones((3, 2)), [0, 0, 0])
+WITHOUT_LOSS = {
+    "one label": (Multiclass(n_labels=1), np.ones((3, 2)), [0, 0, 0]),
+    "no cost": (Multiclass(2, cost=np.zeros((2, 2))), np.arange(6.0).reshape(3, 2), [0, 1, 0]),
+    "one place": (PictorialTree([[0, 1]]), [(np.ones((2, 1, 1)), 1.0)] * 3, [np.zeros((2, 2), int)] * 3),
+}
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("allowed", [{"eps": 0.1}, {"tol": 0.1}], ids=["eps", "tol"])
+@pytest.mark.parametrize("data", WITHOUT_LOSS.values(), ids=WITHOUT_LOSS)
+def test_without_any_loss_zero_serves_all(data, allowed, exact):
+    path = bcfw.regularization_path(*data, exact=exact, **allowed)
     assert path.status == "complete"
     assert not path.weights(1e-9).any()
     assert path.bound(1e-9) == 0.0
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_share_of_no_loss_allows_no_gap(exact):
+    """Where the bounds exclude w = 0, hinge losses are left although no output has a loss."""
+    bounds = np.array([1.0, 2.0, 3.0, 5.0]), None
+    data = WITHOUT_LOSS["no cost"]
+    with pytest.raises(bcfw.OptionError, match=r"tol P\(0\) is 0, .* give eps instead of tol"):
+        bcfw.regularization_path(*data, tol=0.1, exact=exact, bounds=bounds)
+    assert bcfw.regularization_path(*data, eps=0.1, exact=exact, bounds=bounds).gaps.max() <= 0.1
 
 
 def test_features_that_say_nothing():

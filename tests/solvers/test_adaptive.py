@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import bcfw
 from bcfw.selection import SAMPLINGS
 from bcfw.solvers import BCFW, AdaptiveBCFW
-from problems import CASES
+from bcfw.solvers.adaptive import GroupRunner
+from bcfw.solvers.run import SolverRun
+from problems import CASES, continue_with
 from reference import naive_groups
 
 # Steps add rounding of the last place of numbers of order ten.
@@ -60,3 +63,55 @@ def test_few_kept_outputs_only_change_the_distance():
     solver = AdaptiveBCFW(metric="alpha", max_labelings=2)
     result = case.train(solver=solver, tol=0.02, max_passes=5000)
     assert result.status == "converged"
+
+
+def random_problem(seed):
+    """Arguments of ``train`` for a small problem, and a group size."""
+    rng = np.random.default_rng(seed)
+    n, F, K = rng.integers(3, 12), rng.integers(1, 5), rng.integers(2, 6)
+    X, y = rng.choice([1.0, 30.0]) * rng.standard_normal((n, F)), rng.integers(K, size=n)
+    options = {"lam": 10.0 ** rng.uniform(-3, 0), "tol": 1e-3, "max_passes": 60}
+    return (bcfw.models.Multiclass(int(K)), X, y), options, int(rng.integers(1, n + 1))
+
+
+@pytest.mark.filterwarnings("ignore::bcfw.ConvergenceWarning")
+@pytest.mark.parametrize("metric", ["weights", "alpha"])
+@pytest.mark.parametrize("seed", range(40))
+def test_a_warm_start_is_never_lost(tmp_path, seed, metric):
+    """No one knows which outputs its mass belongs to; the dual rises all the same, in legs, too."""
+    problem, options, size = random_problem(seed)
+    few = {"max_labelings": 2 + seed % 4} if metric == "alpha" else {}
+    solver = AdaptiveBCFW(metric=metric, block_size=size, gap_every=1, **few)
+    first = bcfw.train(*problem, **{**options, "solver": BCFW(), "max_passes": 1 + seed % 5})
+    after = bcfw.train(*problem, **options, solver=solver, warm_start=first)
+    rounding = 1e-13
+    assert after.status in ("converged", "max_passes")
+    assert after.primal <= first.primal + rounding
+    assert after.dual >= first.dual - rounding
+    assert np.all(np.diff(after.history["dual"]) >= -rounding)
+    if first.gap > options["tol"]:
+        assert after.gap < first.gap
+    in_legs = bcfw.train(*problem, **options, solver=solver, checkpoint=bcfw.Legs(tmp_path / "run.npz", 2))
+    assert in_legs.status in ("converged", "max_passes")
+    assert np.all(np.diff(in_legs.history["dual"]) >= -rounding)
+
+
+@pytest.mark.filterwarnings("ignore::bcfw.ConvergenceWarning")
+@pytest.mark.parametrize("metric", ["weights", "alpha"])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_gain_of_every_group_is_that_of_the_dual_at_least(seed, metric):
+    """Also after a warm start: no step is taken whose test was not passed."""
+    problem_arguments, options, size = random_problem(seed)
+    problem = bcfw.dual.open_problem(*problem_arguments, options["lam"])
+    continue_with(problem, BCFW(), 1 + seed % 5)
+    run = SolverRun(problem, 0.0, 1e9)
+    runner = GroupRunner(problem, run, AdaptiveBCFW(metric=metric, block_size=size))
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        before = problem.dual_value()
+        gain = runner.one_pass(SAMPLINGS["permuted"], rng)
+        assert gain >= 0.0
+        assert problem.dual_value() - before >= gain - 1e-12
+    if metric == "alpha":
+        group = runner.group
+        np.testing.assert_allclose(group.rest + group.mass.sum(axis=1), 1.0, rtol=0, atol=1e-12)

@@ -76,7 +76,7 @@ def test_projection_onto_the_simplex(entries, scale):
 
     v = scale * np.array(entries)
     n = len(v)
-    work = MulticlassWork(None, None, v.copy(), np.arange(n), np.array([n]), None, None)
+    work = MulticlassWork(None, None, v.copy(), np.arange(n), np.array([n]), None, None, None)
     project_listed(work)
     ordered = np.sort(v)[::-1]
     taus = (np.cumsum(ordered) - 1.0) / np.arange(1, n + 1)
@@ -113,7 +113,7 @@ def test_tight_tolerances_are_reached(name, acceleration):
 def test_a_run_that_cannot_gain_any_more_stalls_or_converges():
     for name in NAMES:
         result = CASES[name].few_passes(3000, solver=BlockSolves(acceleration=0), tol=0.0)
-        assert result.status in ("stalled", "converged")
+        assert result.status in ("rounding", "converged")
         assert result.gap <= 1e-9
 
 
@@ -139,7 +139,7 @@ def test_lists_of_many_labels_are_short():
     X, y = np.ones((3, 1)), [0, 1, 2]
     problem = bcfw.dual.open_problem(Multiclass(n_labels=1000), X, y, 0.1)
     lists = problem.open_lists(0.1)
-    assert lists.parts.nbytes * 8 <= problem.state.mu[0].nbytes
+    assert lists.parts.nbytes * 8 <= 3 * 1000 * np.dtype(float).itemsize  # an eighth of dense averages
     result = bcfw.train(Multiclass(n_labels=1000), X, y, lam=0.1, tol=1e-6)
     assert result.status == "converged"
 

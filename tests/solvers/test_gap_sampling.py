@@ -9,6 +9,12 @@ import numpy as np
 import pytest
 
 import bcfw
+from bcfw.dual import open_problem
+from bcfw.dual.certify import certify_state
+from bcfw.selection import SAMPLINGS
+from bcfw.solvers.pass_runner import PassRunner
+from bcfw.solvers.run import SolverRun
+from problems import CASES
 
 TOY = runpy.run_path(str(Path(__file__).resolve().parents[2] / "benchmarks" / "toy_gap_sampling.py"))
 N, T = 20, 15
@@ -39,3 +45,16 @@ def test_uniform_sampling_needs_n_times_t_steps():
     seeds = range(4)
     mean = np.mean([TOY["steps_needed"]("uniform", N, T, seed) for seed in seeds])
     assert mean == pytest.approx(N * T, abs=3 * N * np.sqrt(T / len(seeds)))
+
+
+def test_gaps_that_are_infinite_are_unknown():
+    """A heuristic path forgets them at each lam; draws in proportion to them would all be of one block."""
+    case = CASES["multiclass-cost"]
+    problem = open_problem(case.model, case.X, case.y, case.lam)
+    run = SolverRun(problem, 1e-3, 100)
+    run.known = certify_state(problem)
+    problem.state.gap[:] = np.inf
+    runner = PassRunner(problem, run)
+    runner.begin()
+    runner.one_pass(SAMPLINGS["gap"], np.random.default_rng(0))
+    assert np.isfinite(problem.state.gap).all()

@@ -7,7 +7,7 @@ import pytest
 
 import bcfw
 from bcfw.errors import InputError, OptionError
-from bcfw.solvers import BCFW, AdaptiveBCFW, BatchFW, BlockSolves, MultiPlane
+from bcfw.solvers import BCFW, AdaptiveBCFW, BatchFW, BlockSolves, MultiPlane, Subgradient
 from problems import CASES
 
 RUNS = [
@@ -24,6 +24,13 @@ RUNS = [
     ("chain-cost", "auto", 1e-6),
 ]
 
+#: Without a dual point: they end after their passes.
+WITHOUT_DUAL = [
+    ("multiclass-cost", Subgradient()),
+    ("chain-cost", Subgradient(averaging=True, gap_every=1)),
+    ("bounded-chain-cost", Subgradient(sampling="permuted", gap_every=2)),
+]
+
 
 class KilledError(Exception):
     """In the place of a signal."""
@@ -38,7 +45,7 @@ def kill_after(passes):
 
 
 def without_clocks(history):
-    return {name: column.tolist() for name, column in history.items() if name != "seconds"}
+    return np.array([column for name, column in history.items() if name != "seconds"])
 
 
 @pytest.mark.usefixtures("steady_stopwatch")
@@ -49,6 +56,20 @@ def test_a_run_that_was_killed_ends_as_the_whole_one(tmp_path, name, solver, tol
     whole = case.train(checkpoint=bcfw.Legs(tmp_path / "whole.npz", passes), **options)
     assert whole.status == "converged"
     assert whole.n_passes > 2 * passes, "the case does not need several legs"
+    check_killed_runs(tmp_path, case, passes, options, whole)
+
+
+@pytest.mark.parametrize(("name", "solver"), WITHOUT_DUAL, ids=str)
+def test_a_killed_run_without_a_dual_point_ends_as_the_whole_one(tmp_path, name, solver):
+    case, passes = CASES[name], 3
+    options = {"solver": solver, "max_passes": 12, "seed": 5}
+    whole = case.train(checkpoint=bcfw.Legs(tmp_path / "whole.npz", passes), **options)
+    assert np.isnan(whole.history["gap"]).all()
+    check_killed_runs(tmp_path, case, passes, options, whole)
+
+
+def check_killed_runs(tmp_path, case, passes, options, whole):
+    """Kill a run twice, and compare what the third one ends with to the whole run."""
     legs = bcfw.Legs(tmp_path / "killed.npz", passes)
     for stop in (1.5 * passes, 2.5 * passes):
         start = {"warm_start": legs.path} if legs.path.exists() else {}
@@ -57,9 +78,10 @@ def test_a_run_that_was_killed_ends_as_the_whole_one(tmp_path, name, solver, tol
         assert legs.path.exists()
     again = case.train(checkpoint=legs, warm_start=legs.path, **options)
     np.testing.assert_array_equal(again.w, whole.w)
-    assert (again.primal, again.dual, again.gap) == (whole.primal, whole.dual, whole.gap)
+    np.testing.assert_array_equal([again.primal, again.dual, again.gap], [whole.primal, whole.dual, whole.gap])
     assert (again.n_passes, again.n_oracle_calls) == (whole.n_passes, whole.n_oracle_calls)
-    assert without_clocks(again.history) == without_clocks(whole.history)
+    assert list(again.history) == list(whole.history)
+    np.testing.assert_array_equal(without_clocks(again.history), without_clocks(whole.history))
     assert np.all(np.diff(again.history["seconds"]) >= 0.0)
 
 

@@ -70,13 +70,15 @@ class Certificate(NamedTuple):
     def hinge(self, lam: float, w: np.ndarray) -> HingeSums:
         """The hinge losses at w, whose certificate this is: ``h = P(w) - lam/2 |w|^2``."""
         norm = regulariser(lam, w)
-        return HingeSums(self.primal - norm, self.dual + self.gap_bound - norm)
+        return HingeSums(self.primal - norm, self.primal + (self.gap_bound - self.gap) - norm)
 
     @property
     def primal_bound(self) -> float:
-        """What is proved about the primal value, or else its estimate."""
-        is_exact = self.gap_bound == self.gap  # then the sum would only add rounding
-        return self.primal if is_exact or np.isinf(self.gap_bound) else self.dual + self.gap_bound
+        """What is proved about the primal value, or else its estimate.
+
+        The sum of dual value and gap would be another number where the dual value is far larger than the primal one.
+        """
+        return self.primal if np.isinf(self.gap_bound) else self.primal + (self.gap_bound - self.gap)
 
     def proven(self, target: float) -> tuple[Certificate, bool]:
         """The certificate to report, and whether its gap is proved.
@@ -87,7 +89,7 @@ class Certificate(NamedTuple):
         closed = self.gap_bound - self.gap <= CLOSED * (abs(self.primal) + abs(self.dual))
         certified = closed or self.proved(target)
         if certified and self.gap_bound > self.gap:
-            return self._replace(primal=self.dual + self.gap_bound, gap=self.gap_bound), True
+            return self._replace(primal=self.primal_bound, gap=self.gap_bound), True
         return self, certified
 
 

@@ -91,6 +91,8 @@ def move_to_first_breakpoint(problem: DualProblem, gap: float, lam_min: float) -
     corners = find_corners(problem, problem.form.make_labelings(problem.data))
     value = hinge_sums(problem.state.c, corners.hinges).found
     if value > 0.0:  # else w_0 is best for every lam
+        if gap == 0.0:
+            raise OptionError("regularization_path: tol P(0) is 0, a gap that no path keeps; give eps instead of tol")
         step_to_corners(problem, corners, 1.0)
     direction, reach = first_direction(problem.v, *problem.bounds)
     slope = 0.0
@@ -99,7 +101,8 @@ def move_to_first_breakpoint(problem: DualProblem, gap: float, lam_min: float) -
         w = origin + far * direction
         hinge = hinge_sums(problem.state.c, problem.hinges_at(w)).found
         slope = (hinge - problem.ell + float(problem.v @ w)) / far
-    change_lam(problem, max(slope / gap, 1.0 / reach, lam_min), keep="alpha")
+    first = slope / gap if slope > 0.0 else 0.0
+    change_lam(problem, max(first, 1.0 / reach, lam_min), keep="alpha")
 
 
 def first_direction(v: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, float]:

@@ -32,12 +32,12 @@ from bcfw.passes.contract import (
 from bcfw.passes.selection import next_block
 from bcfw.records import BLOCK, CALLS, GAIN, NEEDS_ROOM, STEPS, STOP, Exponents, State, StepRule, Visits
 
-#: A step is halved where the dual would fall, at most so often at one visit, and made longer where it has not.
-MOST_HALVINGS = 60
+#: So many step sizes are tried at one visit at most. The one that is taken is made longer for the next visit.
+MOST_TRIALS = 60
 LONGER = 1.05
 
 #: Relative tolerance of sums over the parts of a block.
-ROUNDING = 1e-14
+ROUNDING = 1e-15
 
 #: A difference of exponents beyond which mass cannot be seen beside other mass; and the largest that one step bridges:
 #: marginals of exponents that are larger by orders would be inexact.
@@ -102,11 +102,12 @@ def exponent_pass(
 
 
 def find_step(data: Any, i: int, state: Any, work: Any, rule: Any, eg: Any) -> float:
-    """Halve eta_i until the dual does not fall; leaves direction, marginals and exponents.
+    """Find an eta_i with which the dual gains; leaves direction, marginals and exponents.
 
-    Where nearly all mass lies on one output, a step may change nothing that floating point can resolve. Then the oracle
-    says whether another output is better. If so, the halving begins with a step about as wide as the exponents; if not,
-    the block stays.
+    A step that makes the dual fall is too long, and halved. Where nearly all mass lies on one output, a step may change
+    nothing that floating point can resolve. If the oracle says that another output is better, such a step is too short:
+    longer ones are tried, the first about as wide as the exponents, and then those in the middle between the longest
+    one that is too short and the shortest one that is too long. If not, the block is as good as solved.
 
     Returns
     -------
@@ -122,21 +123,36 @@ def find_step(data: Any, i: int, state: Any, work: Any, rule: Any, eg: Any) -> f
     end_direction(data, i, work)
     before = slope(data, i, state.w, work)
     eta = eg.eta[i] if eg.eta[i] > 0.0 else eg.last[0]
-    gain, noise = try_step(data, i, eta, before, state, work, rule, eg)
-    if abs(gain) <= noise:
-        scores(data, i, state.w, 1.0, work)
-        if state.c[i] * (argmax(data, i, state.w, work) - before) <= noise:
+    short, long = 0.0, np.inf
+    for tried in range(MOST_TRIALS):
+        gain, noise = try_step(data, i, eta, before, state, work, rule, eg)
+        if gain > noise:
+            break
+        if gain < -noise:
+            long = eta
+        else:
+            if short == 0.0:
+                scores(data, i, state.w, 1.0, work)
+                if state.c[i] * (argmax(data, i, state.w, work) - before) <= noise:
+                    if tried == 0:
+                        return -1.0
+                    break
+            short = eta
+        if long < np.inf:
+            eta = 0.5 * (short + long)
+            continue
+        widest = (UNSEEN + min(spread(eg.u[begin:end]), WIDEST)) / spread(theta)
+        if eta >= widest:
+            break
+        eta = widest
+    if gain < -noise:
+        if short == 0.0:
             return -1.0
-        eta = (UNSEEN + min(spread(eg.u[begin:end]), WIDEST)) / spread(theta)
-        gain, noise = try_step(data, i, eta, before, state, work, rule, eg)
-    for _ in range(MOST_HALVINGS):
-        if gain >= -noise:
-            eg.last[0] = eta
-            eg.eta[i] = eta * LONGER
-            return max(gain, 0.0)
-        eta *= 0.5
-        gain, noise = try_step(data, i, eta, before, state, work, rule, eg)
-    return -1.0
+        eta = short
+        gain = try_step(data, i, eta, before, state, work, rule, eg)[0]
+    eg.last[0] = eta
+    eg.eta[i] = eta * LONGER
+    return max(gain, 0.0)
 
 
 @not_inlined

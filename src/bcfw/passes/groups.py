@@ -10,7 +10,9 @@ With ``gamma_i = min(1, g_i/(M D_i))`` for all of them the dual gains at least
     sum_i gamma_i g_i - lam/2 |sum_i gamma_i (v_s,i - v_i)|^2      (exactly this without bounds on w),
 
 so that it is enough for M to pass the test ``lam |sum_i gamma_i (v_s,i - v_i)|^2 <= M sum_i gamma_i^2 D_i``. In the
-metric of the weights an M of the number of moving blocks always passes, and one block takes the exact step.
+metric of the weights an M of the number of moving blocks always passes, and one block takes the exact step. In that of
+the mass, the mass on outputs that are not kept counts as that of one output, which is none of those kept: then D_i is
+too large rather than too small, and zero only where all mass is on y*.
 """
 
 from __future__ import annotations
@@ -105,7 +107,7 @@ def find_output(data: Any, i: int, m: int, state: Any, work: Any, rule: Any, gro
 
 
 def slot_for(data: Any, i: int, group: Any, work: Any) -> int:
-    """The slot that holds the current labeling, a free one, or that of the least mass, which is then forgotten."""
+    """The slot that holds the current labeling, a free one, or that of the least mass, which joins the rest."""
     lightest = 0
     for s in range(group.kept[i]):
         if same_labeling(data, i, s, group.labels, work):
@@ -115,21 +117,28 @@ def slot_for(data: Any, i: int, group: Any, work: Any) -> int:
     if group.kept[i] < group.mass.shape[1]:
         group.kept[i] += 1
         return group.kept[i] - 1
+    group.rest[i] += group.mass[i, lightest]
     group.mass[i, lightest] = 0.0
     return lightest
 
 
 def mass_distance(i: int, slot: int, group: Any) -> float:
-    """``|e_y - alpha_i|^2`` for the output y in the slot."""
-    total = 1.0 - 2.0 * group.mass[i, slot]
+    """``|e_y - alpha_i|^2`` for the output y in the slot, by the mass that is elsewhere."""
+    elsewhere = group.rest[i]
+    squares = group.rest[i] * group.rest[i]
     for s in range(group.kept[i]):
-        total += group.mass[i, s] * group.mass[i, s]
-    return max(total, 0.0)
+        if s != slot:
+            elsewhere += group.mass[i, s]
+            squares += group.mass[i, s] * group.mass[i, s]
+    return elsewhere * elsewhere + squares
 
 
 @not_inlined
 def choose_steps(data: Any, visits: Any, start: int, count: int, state: Any, work: Any, rule: Any, group: Any) -> float:
-    """Find an M that passes the test and write the steps; returns what the dual gains at least (lines 5 to 13)."""
+    """Find an M that passes the test and write the steps; returns what the dual gains at least (lines 5 to 13).
+
+    A block whose mass is all on the oracle's output stays: only rounding tells the two apart.
+    """
     group.M[0] *= group.shrink
     while True:
         moving = 0
@@ -138,7 +147,7 @@ def choose_steps(data: Any, visits: Any, start: int, count: int, state: Any, wor
         for m in range(count):
             gap = state.gap[next_block(visits, start + m)]
             group.gamma[m] = 0.0
-            if gap > 0.0:
+            if gap > 0.0 and (group.distance[m] > 0.0 or not group.in_alpha):
                 scaled = group.M[0] * group.distance[m]
                 group.gamma[m] = 1.0 if gap >= scaled else gap / scaled
                 moving += 1
@@ -147,10 +156,9 @@ def choose_steps(data: Any, visits: Any, start: int, count: int, state: Any, wor
         if moving == 0:
             return 0.0
         together = joint_square(data, visits, start, count, state, work, rule, group)
-        if together <= group.M[0] * squares * (1.0 + ROUNDING) or together == 0.0:
+        surely = not group.in_alpha and group.M[0] >= moving
+        if surely or together <= group.M[0] * squares * (1.0 + ROUNDING) or together == 0.0:
             return along - 0.5 * together
-        if squares == 0.0:  # the mass has not moved, but for rounding
-            return 0.0
         group.M[0] *= group.grow
         if not group.in_alpha:
             group.M[0] = min(group.M[0], float(moving))
@@ -206,5 +214,6 @@ def step_of_block(data: Any, i: int, m: int, state: Any, work: Any, rule: Any, t
         if group.in_alpha:
             for s in range(group.kept[i]):
                 group.mass[i, s] *= 1.0 - gamma
+            group.rest[i] *= 1.0 - gamma
             group.mass[i, group.slot[m]] += gamma
     move(data, i, gamma, gamma * (state.c[i] * group.loss[m] - state.ell[i]), state, work, rule, tally)

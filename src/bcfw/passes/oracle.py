@@ -24,6 +24,10 @@ from bcfw.passes.contract import (
 #: Relative tolerance of :func:`is_maximal`: a block gap more negative than this is not due to rounding.
 ROUNDING = 1e-9
 
+#: The same relative to the score of the truth, which is in the values of all outputs and may be far larger than they
+#: differ.
+SCORE_ROUNDING = 1e-13
+
 
 def direction_to_truth(data: Any, i: int, work: Any) -> None:
     """Make ``d = z(y_i) - z(y)`` the direction, where y is the current labeling, so that ``B_i d = psi_i(y)``.
@@ -78,7 +82,9 @@ def answer_and_direction(data: Any, i: int, w: np.ndarray, state: Any, work: Any
         hinge -= slope_i
         slope_i = 0.0
     state.gap[i] = state.c[i] * slope_i
-    return hinge, is_maximal(hinge, hinge - slope_i)
+    if is_maximal(hinge, hinge - slope_i):
+        return hinge, True
+    return hinge, slope_i >= -SCORE_ROUNDING * abs(truth_value(data, i, w, work))
 
 
 def hinge_upper_bound(data: Any, i: int, w: np.ndarray, hinge: float, work: Any) -> float:

@@ -37,9 +37,9 @@ class AdaptiveBCFW(Solver):
     metric : "weights" or "alpha"
         How the distance D_i of a block to the oracle's output is measured: by ``lam |v_s - v_i|^2``, for which M lies
         between 1 and the size of the group; or by ``|e_y - alpha_i|^2``, as in the paper, for which the mass of the
-        outputs has to be kept.
+        outputs has to be kept. Mass that comes from a warm start counts as that of one more output.
     max_labelings : int
-        Outputs kept per block for metric="alpha". Where there are more, the mass of some is forgotten in the distance.
+        Outputs kept per block for metric="alpha". Where there are more, some count as one output.
     gap_every : int
         Passes between certificates.
 
@@ -96,12 +96,14 @@ class GroupRunner(PassRunner):
             labels=problem.form.make_labelings(problem.data, slots),
             mass=np.zeros((n, slots)) if in_alpha else np.zeros((1, 0)),
             kept=np.zeros(n, np.int64),
+            rest=np.ones(n) if in_alpha else np.zeros(0),
             joint=np.zeros(dim),
             places=np.zeros(min(dim, MOST_PLACES), np.int64),
         )
-        if in_alpha:  # slot 0 holds the truth; after a warm start all mass counts as one output's
+        if in_alpha and problem.untouched:  # slot 0 holds the truth; after a warm start no one knows where mass is
             self.group.mass[:, 0] = 1.0
             self.group.kept[:] = 1
+            self.group.rest[:] = 0.0
 
     def take_steps(self, part: Visits, plan: StorePlan | None, track: int) -> None:
         self.problem.sweep(group_pass, part.n_visits, tuple(part), tuple(self.rule), tuple(self.group))

@@ -137,7 +137,7 @@ class Auto(Solver):
             if not by_features and self._is_tiny(problem, counted):
                 plain = BCFW()
                 outcome = plain.solve(problem, run, rng, PATIENCE)
-                if run.status == "stalled":  # other steps may still gain
+                if run.status in ("stalled", "rounding"):  # other steps may still gain
                     run.status = None
                 if run.status is not None:
                     return outcome._replace(solver=plain)

@@ -18,9 +18,9 @@ from bcfw.passes.planes import plane_pass
 from bcfw.passes.store_visits import in_order_pass
 from bcfw.records import ORACLE, STEPS, STORE_ONLY, Cache, PlaneSearch
 from bcfw.selection import SAMPLINGS
-from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.base import Outcome, Solver, best_outcome
 from bcfw.solvers.iterations import iterate
-from bcfw.solvers.master import master_masses, require_qp_solver
+from bcfw.solvers.master import gains, master_masses, require_qp_solver
 from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.plane_vectors import DenseVectors, SparseVectors, vectors_for
@@ -174,7 +174,7 @@ class OneSlack:
                 run.record_certificate(problem, self.passes, found)
                 run.check_limits(self.passes)
                 if run.status is None and not self._add(plane, v):
-                    run.status = "stalled"
+                    run.stall(run.value_at_zero)
                 if run.status is not None:
                     break
                 self._use_cache(found.gap)
@@ -184,9 +184,7 @@ class OneSlack:
             self._settle()
         finally:
             problem.outside = contextlib.nullcontext
-        assert run.best is not None
-        problem.point = run.best[1].copy()
-        return Outcome(run.best[1], found, self.passes)
+        return best_outcome(problem, run, self.passes)
 
     def _ask_oracle(self) -> tuple[Certificate, Plane, np.ndarray]:
         """The best certificate so far, after a pass of the oracle at w, and the plane that it found with its v."""
@@ -233,11 +231,13 @@ class OneSlack:
         self.vectors.add(v)
         self.idle = np.append(self.idle, 0)
         ell = np.array([one.ell for one in self.planes])
-        self.mass = master_masses(self.gram, ell, np.append(self.mass, 0.0))
-        before, self.w = self.dual, self.vectors.mixture(self.mass)
+        before = np.append(self.mass, 0.0)
+        self.mass = master_masses(self.gram, ell, before)
+        has_gained = gains(self.gram, ell, before, self.mass)
+        self.w = self.vectors.mixture(self.mass)
         self.dual = dual_value(lam, self.w, self.w, float(ell @ self.mass))
         self._drop_idle(self.vectors)
-        return self.dual - before > self.problem.smallest_gain()
+        return has_gained
 
     def _drop_idle(self, vectors: DenseVectors | SparseVectors) -> None:
         """Forget planes that have had no mass for a while; that at the start stays."""

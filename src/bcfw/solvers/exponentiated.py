@@ -11,6 +11,7 @@ from bcfw.dual import DualProblem
 from bcfw.errors import OptionError
 from bcfw.options import Count
 from bcfw.passes.exponents import exponent_pass, loss_parts_pass
+from bcfw.passes.steps import exact_step
 from bcfw.records import Exponents, StorePlan, Visits, in_order
 from bcfw.selection import SAMPLINGS, SamplingChoice
 from bcfw.solvers.base import Outcome, Solver
@@ -19,6 +20,11 @@ from bcfw.solvers.run import SolverRun
 
 #: At the start a wrong label has exp(-FIRST_LOSS) of the truth's mass: all outputs have some, and w is small.
 FIRST_LOSS = 10.0
+
+#: First distributions that are tried at most, and the share of such a mass that must at least be best: where it is more
+#: than half, the dual is not negative.
+MOST_STARTS = 5
+ENOUGH = 0.5
 
 #: The first step size that is tried; too long ones are halved.
 FIRST_STEP = 1.0
@@ -29,8 +35,8 @@ class ExponentiatedGradient(Solver):
 
     Every output keeps some mass, and a block is known by the scores ``u_i`` of its parts: the step is
     ``u_i += eta_i theta_i(w)``, and sums over all outputs (marginals) replace the oracle. Steps are halved until the
-    dual does not fall. For models that offer marginals, without bounds on w, and from the start only: block averages
-    do not tell the u_i that belong to them.
+    dual does not fall, and made longer where floating point does not see them. For models that offer marginals, without
+    bounds on w, and from the start only: block averages do not tell the u_i that belong to them.
 
     Parameters
     ----------
@@ -105,12 +111,27 @@ class ExponentRunner(PassRunner):
             starting=False,
         )
         problem.call(loss_parts_pass, np.zeros_like(problem.state.w), tuple(self.exponents))
-        losses = self.exponents.l
+        self._start()
+
+    def _start(self) -> None:
+        """Put all blocks at their first distributions.
+
+        Large features need little mass: as long as the dual is below that of no mass, there is less of it, by the exact
+        step from there.
+        """
+        problem, exponents = self.problem, self.exponents
+        losses, offsets = exponents.l, exponents.offsets
         largest = np.maximum.reduceat(np.abs(losses), offsets[:-1])
         unit = np.repeat(np.where(largest > 0.0, largest, 1.0), np.diff(offsets))
-        self.exponents.u[:] = -FIRST_LOSS * losses / unit
-        tally = problem.tally.copy()
-        self._sweep(in_order(problem.blocks), self.exponents._replace(starting=True))
+        tally, less = problem.tally.copy(), 0.0
+        for _ in range(MOST_STARTS):
+            exponents.u[:] = -FIRST_LOSS * losses / unit - less * np.sign(losses)
+            self._sweep(in_order(problem.blocks), exponents._replace(starting=True))
+            ell = problem.ell
+            share = exact_step(ell, 2.0 * (ell - problem.dual_value()), 1.0)
+            if not 0.0 < share < ENOUGH:
+                break
+            less -= np.log(share)
         problem.tally[:] = tally  # these are no steps
 
     def _sweep(self, part: Visits, exponents: Exponents) -> None:

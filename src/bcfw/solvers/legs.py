@@ -21,6 +21,9 @@ from bcfw.solvers.run import SolverRun
 #: Begins the names of what a checkpoint of legs holds besides the dual state.
 PREFIX = "legs_"
 
+#: Columns of the history that are NaN without a dual point.
+OF_THE_DUAL = ("dual", "gap", "gap_bound")
+
 
 @dataclass(frozen=True)
 class Legs:
@@ -120,9 +123,12 @@ class Journey:
         self.problem.oracle_calls = int(saved.get(PREFIX + "oracle_calls", np.int64, least=0))
         counts = [int(saved.get(PREFIX + name, np.int64, least=0)) for name in self.run.COUNTS]
         length = len(saved.get(PREFIX + "history_passes", float, (None,)))
-        columns = [name for name in saved.snapshot if name.startswith(PREFIX + "history_")]
-        history = {name: saved.get(name, float, (length,), -np.inf, np.inf) for name in columns}
-        self.run.go_on(counts, {name.removeprefix(PREFIX + "history_"): history[name] for name in columns})
+        history, begin = {}, PREFIX + "history_"
+        for name in [name for name in saved.snapshot if name.startswith(begin)]:
+            column = name.removeprefix(begin)
+            may_be_nan = column in OF_THE_DUAL and not self.solver.certifies
+            history[column] = saved.get(name, float, (length,), -np.inf, np.inf, may_be_nan)
+        self.run.go_on(counts, history)
 
     def solve(self) -> Outcome:
         """All legs until the run ends."""

@@ -205,8 +205,10 @@ class PassRunner:
         """The certificate at the start, unless another solver has begun; none is taken where the run knows it."""
         known, self.run.known = self.run.known, None
         if known is not None:
-            # The block gaps are known, too, unless it is only an estimate, or that of other weights.
-            self._visited = self.problem.point is None and np.isfinite(known.gap_bound)
+            # The block gaps are known, too, unless they are infinite, or it is an estimate, or that of other weights.
+            gaps = self.problem.state.gap[self.problem.movable]
+            is_known = bool(np.isfinite(known.gap_bound) and np.isfinite(gaps).all())
+            self._visited = is_known and self.problem.point is None
             self._accept(known)
         elif not self.run.rows:
             self.certify()

@@ -119,22 +119,22 @@ class SolverRun(Run):
     def keep_best(self, found: Certificate, weights: np.ndarray) -> Certificate:
         """The best so far, given a new certificate and its weights, which are copied if they are the best.
 
-        The first certificate is compared with w = 0, whose primal value is known. Estimates of a heuristic oracle
-        without an upper bound cannot be compared: a smaller one may only be a worse estimate. The latest then counts as
-        the best, except in an accelerated run, whose weights come and go.
+        The first certificate is compared with w = 0, whose primal value is known, and the dual value 0. Estimates of a
+        heuristic oracle without an upper bound cannot be compared: a smaller one may only be a worse estimate. The
+        latest then counts as the best, except in an accelerated run, whose weights come and go.
         """
         if np.isinf(found.gap_bound) and not self.accelerated:
             self.best = None
-        if self.best is not None:
+        elif self.best is None and self._zero_is_allowed:
+            hinge = HingeSums(self.value_at_zero, self.value_at_zero)
+            self.best = certificate(0.0, hinge, 0.0), np.zeros_like(weights)
+        if self.best is None:
+            self.best = found, weights.copy()
+        else:
             before, w = self.best
             if found.primal_bound < before.primal_bound:
                 np.copyto(w, weights)
             self.best = before.better_of(found), w
-        elif self._zero_is_allowed and self.value_at_zero < found.primal:
-            at_zero = certificate(0.0, HingeSums(self.value_at_zero, self.value_at_zero), found.dual)
-            self.best = at_zero, np.zeros_like(weights)
-        else:
-            self.best = found, weights.copy()
         return self.best[0]
 
     @property

@@ -11,6 +11,8 @@ and ``list_parts`` of the contract (:mod:`bcfw.passes.contract`).
 
 from __future__ import annotations
 
+import numpy as np
+
 from bcfw.models.kernels.feature_rows import column_pair_product
 from bcfw.models.kernels.part_vectors import theta_of
 from bcfw.records import ALL_PARTS
@@ -18,8 +20,14 @@ from bcfw.records import ALL_PARTS
 #: If more than this share of a block's parts is listed, all its scores are computed: whole rows of weights vectorise.
 MANY_PARTS = 0.4
 
-#: A direction whose largest entry is at most this is rounding and not worth a step.
-MASS_ROUNDING = 1e-14
+#: A block gap below this share of the scores is their rounding: the block stays where it is.
+SCORE_ROUNDING = 1e-15
+
+#: Curvatures below this count as zero: the quotient of a score and a smaller number may overflow.
+NO_CURVATURE = 1e-290
+
+#: If no entry of the direction is larger than this, the rounding of the mass that stays would be visible in the step.
+SMALL_STEP = 1e-6
 
 #: If the mass of a projected block differs from one by more than this, it is corrected; with few parts it never does.
 MASS_DRIFT = 1e-12
@@ -67,16 +75,51 @@ def direction_loss(data, i, work):
 
 
 def keep_moved(work):
-    """Keep the listed parts with ``d != 0`` in the list; keep no part if d is only rounding."""
+    """Keep the listed parts with ``d != 0`` in the list."""
     count = 0
-    largest = 0.0
     for j in range(work.n_moved[0]):
         part = work.moved[j]
         if work.d[part] != 0.0:
-            largest = max(largest, abs(work.d[part]))
             work.moved[count] = part
             count += 1
-    work.n_moved[0] = count if largest > MASS_ROUNDING else 0
+    work.n_moved[0] = count
+
+
+def largest_step(work):
+    """The largest ``|d|`` of the listed parts."""
+    largest = 0.0
+    for j in range(work.n_moved[0]):
+        largest = max(largest, abs(work.d[work.moved[j]]))
+    return largest
+
+
+def project_step(work, best, curvature):
+    """Turn d, which is mu_i at the listed parts, into the step to the projection of ``mu_i + theta_i/A``.
+
+    The same tau as in :func:`project_listed`, out of the steps alone: however small they are, they sum to zero but for
+    their own rounding.
+    """
+    n = work.n_moved[0]
+    tau = -np.inf
+    above = n + 1
+    while True:
+        count = 0
+        total = 0.0
+        for j in range(n):
+            part = work.moved[j]
+            wanted = (work.theta[part] - work.theta[best]) / curvature
+            if wanted - tau > -work.d[part]:
+                count += 1
+                total += wanted
+            else:
+                total -= work.d[part]
+        if count == 0 or count >= above:
+            break
+        above = count
+        tau = total / count
+    for j in range(n):
+        part = work.moved[j]
+        work.d[part] = max((work.theta[part] - work.theta[best]) / curvature - tau, -work.d[part])
 
 
 def project_listed(work):

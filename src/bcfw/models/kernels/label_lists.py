@@ -12,7 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from bcfw.kernels.vectors import first_argmax
-from bcfw.models.kernels.block_solves import keep_moved, project_listed
+from bcfw.models.kernels.block_solves import (
+    NO_CURVATURE,
+    SCORE_ROUNDING,
+    SMALL_STEP,
+    keep_moved,
+    largest_step,
+    project_listed,
+    project_step,
+)
 from bcfw.models.kernels.costs import largest_cost
 from bcfw.models.kernels.feature_rows import add_row_outer
 from bcfw.models.kernels.pools import make_room
@@ -188,8 +196,12 @@ def solve_parts(data, i, scale, mu, work):
     value = 0.0
     for e in range(begin, end):
         value += work.theta[average.part[e]] * average.mass[e]
+    gap = work.theta[best] - value
+    if gap <= SCORE_ROUNDING * abs(work.theta[best]):
+        work.n_moved[0] = 0
+        return gap
     curvature = scale * data.sqnorms[i]
-    if curvature > 0.0:
+    if curvature > NO_CURVATURE:
         for e in range(begin, end):
             work.d[average.part[e]] = average.mass[e]
         for j in range(work.n_moved[0]):
@@ -200,8 +212,14 @@ def solve_parts(data, i, scale, mu, work):
         work.d[best] = 1.0
     for e in range(begin, end):
         work.d[average.part[e]] -= average.mass[e]
+    if largest_step(work) < SMALL_STEP:
+        for j in range(work.n_moved[0]):
+            work.d[work.moved[j]] = 0.0
+        for e in range(begin, end):
+            work.d[average.part[e]] = average.mass[e]
+        project_step(work, best, curvature)
     keep_moved(work)
-    return work.theta[best] - value
+    return gap
 
 
 def list_parts(data, i, slack, mu, work, out):

@@ -7,7 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from bcfw.kernels.vectors import first_argmax
-from bcfw.models.kernels.block_solves import keep_moved, project_listed
+from bcfw.models.kernels.block_solves import (
+    NO_CURVATURE,
+    SCORE_ROUNDING,
+    SMALL_STEP,
+    keep_moved,
+    largest_step,
+    project_listed,
+    project_step,
+)
 from bcfw.models.kernels.costs import cost_of, largest_cost, write_costs
 from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product, list_row_outer
 from bcfw.models.kernels.marginals import softmax
@@ -132,8 +140,12 @@ def solve_parts(data, i, scale, mu, work):
         if work.theta[k] > work.theta[best]:
             best = k
     start_direction(data, i, work)
+    gap = work.theta[best] - value
+    if gap <= SCORE_ROUNDING * abs(work.theta[best]):
+        work.n_moved[0] = 0
+        return gap
     curvature = scale * data.sqnorms[i]
-    if curvature > 0.0:
+    if curvature > NO_CURVATURE:
         for j in range(work.n_moved[0]):
             k = work.moved[j]
             work.d[k] = average[k] + (work.theta[k] - work.theta[best]) / curvature
@@ -142,8 +154,12 @@ def solve_parts(data, i, scale, mu, work):
         work.d[best] = 1.0
     for j in range(work.n_moved[0]):
         work.d[work.moved[j]] -= average[work.moved[j]]
+    if largest_step(work) < SMALL_STEP:
+        for j in range(work.n_moved[0]):
+            work.d[work.moved[j]] = average[work.moved[j]]
+        project_step(work, best, curvature)
     keep_moved(work)
-    return work.theta[best] - value
+    return gap
 
 
 def list_parts(data, i, slack, mu, work, out):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bcfw.models.kernels.block_solves import keep_moved
+from bcfw.models.kernels.block_solves import NO_CURVATURE, SCORE_ROUNDING, keep_moved
 from bcfw.models.kernels.feature_rows import add_row_outer, add_rows, column_product, list_row_outer
 from bcfw.models.kernels.labelings import slot_offset
 from bcfw.models.kernels.marginals import log_sum_of_two
@@ -278,10 +278,13 @@ def solve_parts(data, i, scale, mu, work):
     for j in range(work.n_moved[0]):
         label = work.moved[j]
         theta = work.theta[label]
-        gap += max(theta, 0.0) - theta * average[label]
-        if curvature > 0.0:
-            work.d[label] = min(max(average[label] + theta / curvature, 0.0), 1.0) - average[label]
-        elif theta != 0.0:
+        gain = max(theta, 0.0) - theta * average[label]
+        gap += gain
+        if gain <= SCORE_ROUNDING * data.loss_scale:
+            work.d[label] = 0.0
+        elif curvature > NO_CURVATURE:
+            work.d[label] = min(max(theta / curvature, -average[label]), 1.0 - average[label])
+        else:
             work.d[label] = (1.0 if theta > 0.0 else 0.0) - average[label]
     keep_moved(work)
     return gap
