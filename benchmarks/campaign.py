@@ -34,8 +34,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-#: A problem that takes longer than this many seconds counts as a failure.
+#: A problem that takes more than this many seconds of processor time counts as a failure.
 PATIENCE = 300
+
+#: The status of a mistake that no test along one line can find.
+UNSEEN = "not to be seen"
+
+#: So many times longer by the clock on the wall, on a machine that has other things to do.
+WALL = 4
 
 
 @dataclasses.dataclass
@@ -120,7 +126,9 @@ def guarded(one_problem: Problem, number: int, seed: int, patience: int, show: b
 
     trying("unknown")
     signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(patience)
+    signal.signal(signal.SIGPROF, give_up)
+    signal.alarm(WALL * patience)
+    signal.setitimer(signal.ITIMER_PROF, patience)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -137,10 +145,11 @@ def guarded(one_problem: Problem, number: int, seed: int, patience: int, show: b
         return Outcome(_kind, "exception", ["exception"], f"{about} at {Path(place.filename).name}:{place.lineno}")
     finally:
         signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def log_line(number: int, seed: int, outcome: Outcome) -> dict[str, Any]:
-    line = {"campaign": Path(sys.argv[0]).stem, "seed": seed, "number": number}
+    line = {"campaign": Path(sys.argv[0]).stem, "seed": seed, "number": number, "day": time.strftime("%Y-%m-%d")}
     line |= {"kind": outcome.kind, "status": outcome.status}
     return line | ({"wrong": outcome.wrong, "about": outcome.about} if outcome.wrong else {})
 
@@ -177,15 +186,30 @@ def print_counts(outcomes: list[Outcome], seed: int) -> None:
 
 
 def print_table(paths: list[str]) -> None:
-    """A row per campaign and kind, with counts, as Markdown."""
-    lines = [line for path in paths for line in lines_of(Path(path))]
-    rows = collections.defaultdict(list)
-    for line in lines:
-        rows[line["campaign"], line["kind"]].append(line)
+    """A row per campaign and group of kinds, with counts, as Markdown; a problem that is logged twice counts once.
+
+    The group of a kind is what stands before its colon: "sets: Box" and "sets: Simplex" share a row that lists both.
+    """
+    logged = [line for path in paths for line in lines_of(Path(path))]
+    lines = {(line["campaign"], line["seed"], line["number"]): line for line in logged}
+    rows: dict[tuple[str, str], list[dict[str, Any]]] = collections.defaultdict(list)
+    for line in lines.values():
+        rows[line["campaign"], line["kind"].partition(": ")[0]].append(line)
+    days = sorted({line["day"] for line in lines.values() if "day" in line})
+    seeds = ", ".join(map(str, sorted({line["seed"] for line in lines.values()})))
+    print(f"Run on {' to '.join(sorted({days[0], days[-1]})) if days else 'an unknown day'}, seed {seeds}.\n")
     print("| campaign | what | problems | failed |\n|---|---|---|---|")
-    for (name, kind), some in sorted(rows.items()):
-        print(f"| `{name}` | {kind} | {len(some):,} | {sum('wrong' in line for line in some)} |")
-    print(f"| all | | {len(lines):,} | {sum('wrong' in line for line in lines)} |")
+    for (name, group), some in sorted(rows.items()):
+        kinds = sorted({line["kind"].partition(": ")[2] for line in some} - {""})
+        what = f"{group}: {'; '.join(kinds)}" if kinds else group
+        print(f"| `{name}` | {what} | {len(some):,} | {failures_of(some)} |")
+    print(f"| all | | {len(lines):,} | {failures_of(lines.values())} |")
+    if unseen := sum(line["status"] == UNSEEN for line in lines.values()):
+        print(f"\nOf the wrong gradients, {unseen:,} had the right slope along the line that was tested ({UNSEEN!r}).")
+
+
+def failures_of(lines: Iterable[dict[str, Any]]) -> int:
+    return sum("wrong" in line for line in lines)
 
 
 if __name__ == "__main__":

@@ -404,7 +404,8 @@ def one_problem(number: int, seed: int) -> Outcome:
     order = random.Random(seed).sample(range(len(calls)), len(calls))
     group, name, call = calls[order[number]] if number < len(calls) else mixed_call(rng)
     status, message = classify(call)
-    return Outcome(group, status, ["raw error"] if status == "raw" else [], f"{name}: {message[:300]}")
+    kind, wrong = f"malformed calls: {group.replace('_', ' ')}", ["raw error"] if status == "raw" else []
+    return Outcome(kind, status, wrong, f"{name}: {message[:300]}")
 
 
 if __name__ == "__main__":

@@ -145,7 +145,7 @@ def one_problem(number: int, seed: int) -> Outcome:
     path.write_bytes(changed)
     name = SOURCES[source][0]
     status, wrong = continued(name, path, forged=what.startswith(FORGED))
-    return Outcome(name, status, wrong, what)
+    return Outcome(f"damaged checkpoints: {name}", status, wrong, what)
 
 
 def continued(name: str, path: Path, forged: bool) -> tuple[str, list[str]]:

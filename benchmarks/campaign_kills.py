@@ -142,7 +142,8 @@ def one_round(number: int, seed: int, folder: Path) -> Outcome:
     if left:
         wrong.append(f"left behind: {left}")
     status = f"{len(inside)} kills, {sum(inside)} of them within a save"
-    return Outcome(name, status, wrong, f"{solver}, every {every} s, checkpoints at most {max(ages):.2f} s old")
+    about = f"{solver}, every {every} s, checkpoints at most {max(ages):.2f} s old"
+    return Outcome(f"killed: {name}", status, wrong, about)
 
 
 if __name__ == "__main__":

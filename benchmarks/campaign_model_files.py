@@ -50,6 +50,7 @@ sys.path[:0] = [str(TESTS), str(TESTS / "estimators")]
 
 from test_saved_estimators import CASES, fitted  # noqa: E402 - estimators of all kinds, fitted on small data
 
+from problems import CASES as PROBLEMS  # noqa: E402
 from same import difference  # noqa: E402
 
 #: Most addresses of the worker.
@@ -72,13 +73,14 @@ TAGGERS = {
     "tagger libsvm": ("libsvm", NUMBERS, []),
     "tagger chains": ("libsvm", CHAINS, []),
     "tagger csv": ("csv", TABLE, []),
-}
+} | {f"tagger {name}": ("conll", SENTENCES, ["--attributes", name]) for name in bcfw.formats.ATTRIBUTE_SETS}
 
-#: Results by the name of the model, with data.
-RESULTS = {
-    "result multiclass": (bcfw.models.Multiclass, np.eye(3)[[0, 1, 2, 1]], [0, 1, 2, 1]),
-    "result chain": (bcfw.models.Chain, [np.eye(3)[[0, 1]], np.eye(3)[[2]]], [[0, 1], [1]]),
+#: Results of every model of the package: problems of the tests by name, and the options of train.
+RESULTS: dict[str, tuple[str, dict[str, Any]]] = {
+    f"result {kind}": (next(name for name, case in PROBLEMS.items() if type(case.model) is model), {})
+    for kind, model in bcfw.models.MODELS.items()
 }
+RESULTS["result with kernel"] = ("multiclass-wide", {"solver": bcfw.solvers.KernelBCFW(kernel="rbf", gamma=0.5)})
 
 ESTIMATORS = {f"{name} {case}": (name, case) for name in CASES for case in CASES[name] if case != "of your own"}
 
@@ -107,9 +109,9 @@ def original(kind: str) -> Original:
         assert done.exit_code == 0, done.output
         return Original(path.read_bytes(), None, text, [])
     if kind in RESULTS:
-        model, X, y = RESULTS[kind]
-        bcfw.train(model(), X, y, lam=0.1).save(path)
-        return Original(path.read_bytes(), X, CHAINS if "chain" in kind else NUMBERS, ["-f", "libsvm"])
+        name, options = RESULTS[kind]
+        PROBLEMS[name].few_passes(20, **options).save(path)
+        return Original(path.read_bytes(), PROBLEMS[name].X, CHAINS if "chain" in kind else NUMBERS, ["-f", "libsvm"])
     name, case = ESTIMATORS[kind]
     fitted(name, case).save(path)
     by_name = case in ("attributes", "hashed", "spans of attributes")
@@ -371,8 +373,10 @@ WAYS = {
 def one_problem(number: int, seed: int) -> Outcome:
     rng = random.Random(f"{seed} {number}")
     kind = KINDS[number % len(KINDS)]
-    good = original(kind)
     way = rng.choices(["whole", "forged", "damaged", "foreign", "bomb"], [3, 74, 14, 6, 3])[0]
+    row = f"{way}: {kind.split()[0]}"
+    campaign.trying(row)
+    good = original(kind)
     words, content = WAYS[way](good.content, rng)
     path, data = FOLDER / "tried.bcfw", FOLDER / "tried.txt"
     path.write_bytes(content)
@@ -397,7 +401,7 @@ def one_problem(number: int, seed: int) -> Outcome:
             wrong.append("a whole file answers otherwise")
     if (FOLDER / "evil").exists():
         wrong.append("a pickle was run")
-    return Outcome(f"{kind.split()[0]}, {way}", status, wrong, f"{kind}: {words}")
+    return Outcome(row, status, wrong, f"{kind}: {words}")
 
 
 if __name__ == "__main__":

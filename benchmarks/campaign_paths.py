@@ -70,7 +70,7 @@ def one_path(
         "lam_min": max(scale**2, 1e-100) * 10.0 ** rng.uniform(-4, -1),
         "kappa": None if flip(rng) else float(rng.uniform(0.2, 0.95)),
         "max_passes": 300,
-        "max_seconds": 5,
+        "max_seconds": 1,
         "sample_weight": weights,
         "bounds": case.bounds,
         "seed": number,
@@ -79,11 +79,11 @@ def one_path(
     if flip(rng, 0.2):
         options["eps"] = options["tol"] * case.enumerated(weights).primal(np.zeros(case.dim))
         options["tol"] = None
-    kind = f"paths: {name}" if exact else "paths, heuristic"
+    kind = f"paths: {name}" if exact else "heuristic paths"
     model = case.model if weights is None else case.settled or case.model
     given = model, case.X, case.y
     if flip(rng, 0.3):
-        kind, path = "paths, continued", continued(rng, given, options)
+        kind, path = "continued paths", continued(rng, given, options)
     else:
         path = bcfw.regularization_path(*given, **options)
     wrong = check_path(rng, case, weights, path) + check_validation(rng, case, path)
@@ -181,7 +181,7 @@ def one_grid(
         tol=tol,
         solver=draw_solver(rng, case),
         max_passes=200 * len(lambdas),
-        max_seconds=5,
+        max_seconds=1,
         bounds=case.bounds,
         sample_weight=weights,
         seed=number,

@@ -6,12 +6,14 @@ Models of all kinds at random weights, against sums and maxima over all outputs,
 the oracle with and without loss, predictions, probabilities of labels and of pairs, log-partition functions, log-
 likelihoods, max-marginals, and what heuristic graphs prove. Estimators on labels of any type: their weights must be
 those of bcfw.train on the same numbers, predictions those of enumeration, predict_proba a softmax of enumerated
-scores; a sample weight must act as repetition; and no layout or type of the input (sparse in all forms, single
+scores; those of graphs, trees, matchings and any model must have true certificates; a sample weight must act as
+repetition; and no layout or type of the input (sparse in all forms, single
 precision, other strides, memory maps, pandas) may change the answer.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import sys
 import tempfile
@@ -27,6 +29,8 @@ from scipy.special import logsumexp
 import bcfw
 import campaign
 import random_cases
+from campaign_train import Trial, check_result
+from campaign_train import check_predictions as check_best
 from random_cases import count, flip, problems
 
 #: Relative to the largest terms that a score is a sum of.
@@ -39,6 +43,8 @@ def one_problem(number: int, seed: int) -> campaign.Outcome:
     which = rng.random()
     if which < 0.6:
         return one_model(rng)
+    if which < 0.68:
+        return one_structured(rng, number)
     return [one_fit, one_layout, one_repetition, one_probability][rng.integers(4)](rng, number)
 
 
@@ -213,9 +219,12 @@ LABELS: list[Callable[[int], Any]] = [
     lambda k: np.str_("abc"[k]),
     lambda k: 2.0 * k - 1.0,
     lambda k: ("tuple", k),
-    lambda k: [None, True, "x"][k] if k else "none",
     lambda k: b"bytes" + bytes([65 + k]),
+    lambda k: [None, True, "x"][k] if k else "none",
 ]
+
+#: Those that can be sorted, so that the place of a code in classes_ is known before; -1 is no label.
+COMPARABLE = [label for label in LABELS[:-1] if label(0) != -1]
 
 
 def draw_task(rng: np.random.Generator) -> tuple[str, Any, Any, Any, problems.Case]:
@@ -283,6 +292,67 @@ def one_fit(rng: np.random.Generator, number: int) -> campaign.Outcome:
     return campaign.Outcome(
         f"{name}: labels", result.status, wrong, f"labels {label(0)!r}, {solver}, {result.summary()}"
     )
+
+
+#: Estimators of structured outputs, and the kinds of problems they are for.
+STRUCTURED = {
+    "StructuralSVM": [kind for kind in random_cases.KINDS if "Python" not in kind],
+    "GraphSVM": ["BinaryGraph", "PottsGraph", "PairwiseGraph"],
+    "TreeSVM": ["Tree"],
+    "MatchingSVM": ["Matching"],
+}
+
+
+def one_structured(rng: np.random.Generator, number: int) -> campaign.Outcome:
+    """The certificate of an estimator of structured outputs is true, and it predicts the best outputs."""
+    name = str(rng.choice(list(STRUCTURED)))
+    campaign.trying(f"{name}: fit")
+    scale = 10.0 ** rng.uniform(-2, 2)
+    _, case = random_cases.draw(rng, scale, STRUCTURED[name])
+    while not all_labels_appear(name, case):
+        _, case = random_cases.draw(rng, scale, STRUCTURED[name])
+    useful = None
+    if name in ("GraphSVM", "TreeSVM"):  # to which graphs without any label count nothing
+        useful = np.array([float(np.max(one) >= 0) for one in case.y])
+        useful = None if useful.all() else useful
+    case = dataclasses.replace(case, lam=10.0 ** rng.uniform(-3, 0))
+    model, y, back = case.settled or case.model, case.y, list
+    given: dict[str, Any] = {"lam": case.lam, "tol": 1e-3, "max_passes": 100, "random_state": number % 1000}
+    if name == "StructuralSVM":
+        estimator: Any = bcfw.StructuralSVM(model, check_model=False, **given)
+    elif name == "MatchingSVM":
+        costs = {"cost_miss": model.cost_miss, "cost_extra": model.cost_extra, "normalize": model.normalize}
+        estimator = bcfw.MatchingSVM(**costs, **given)
+    else:
+        given |= {"cost": model.cost, "normalize": model.normalize}
+        if isinstance(model, bcfw.models.PairwiseGraph):
+            given["pairwise"] = "full"
+        if name == "TreeSVM" or "pairwise" in given:
+            given["symmetric"] = model.symmetric
+        estimator = getattr(bcfw, name)(**given)
+        label = COMPARABLE[rng.integers(len(COMPARABLE))]
+        order = sorted(range(len(model.cost)), key=label)
+        y = [[None if k < 0 else label(order[k]) for k in one] for one in case.y]
+        back = lambda found: [label(order[k]) for k in found]  # noqa: E731
+    estimator.fit(case.X, y)
+    result, trial = estimator.result_, Trial(case, case, useful)
+    wrong = check_result(trial, result, 1e-3) + check_best(trial, result)
+    for answer, found in zip(estimator.predict(case.X), result.predict(case.X), strict=True):
+        if not np.array_equal(answer, found) and list(answer) != back(found):
+            wrong.append("labels")
+            break
+    about = f"{case.name}, {model}, {result.summary()}"
+    return campaign.Outcome(f"{name}: fit", result.status, wrong, about)
+
+
+def all_labels_appear(name: str, case: problems.Case) -> bool:
+    """Whether graphs have every label, so that an estimator knows it; two Potts labels are a model of their own."""
+    if name not in ("GraphSVM", "TreeSVM"):
+        return True
+    model = case.settled or case.model
+    if isinstance(model, bcfw.models.PottsGraph) and len(model.cost) == 2:
+        return False
+    return set(range(len(model.cost))) <= {int(k) for one in case.y for k in one}
 
 
 def sorted_places(label: Callable[[int], Any], codes: Any) -> list[int]:

@@ -119,7 +119,8 @@ def one_problem(number: int, seed: int) -> Outcome:
         if run.model("stopped") != run.model("whole"):
             wrong.append("the model is another than that of the whole run")
         wrong += [f"left behind: {path.name}" for path in run.folder.glob("*.part")]
-    return Outcome(f"{name} {' '.join(options)}", f"{stops} stops", wrong, f"every {run.every}, {run.n} examples")
+    kind, about = f"stopped and resumed: {name} {' '.join(options)}", f"every {run.every}, {run.n} examples"
+    return Outcome(kind, f"{stops} stops", wrong, about)
 
 
 if __name__ == "__main__":

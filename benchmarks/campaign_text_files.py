@@ -55,9 +55,9 @@ KINDS: dict[str, tuple[str, list[str], bool]] = {
     "libsvm": ("libsvm", [], False),
     "csv sequences": ("csv", ["--sequence", "sentence"], True),
     "csv": ("csv", ["--label", "3"], True),
-    "crfsuite, model of Python": ("crfsuite", [], True),
-    "libsvm, model of Python": ("libsvm", [], False),
-}
+    "crfsuite by a model of Python": ("crfsuite", [], True),
+    "libsvm by a model of Python": ("libsvm", [], False),
+} | {f"conll for {name}": ("conll", ["--attributes", name], True) for name in bcfw.formats.ATTRIBUTE_SETS}
 
 
 class Good(NamedTuple):
@@ -282,6 +282,8 @@ def one_problem(number: int, seed: int) -> Outcome:
     if rng.random() < 0.03:
         return one_template(rng)
     harmless = rng.random() < 0.2
+    row = f"{'harmless' if harmless else 'damaged'}: {kind}"
+    campaign.trying(row)
     way = rng.choice(list(HARMLESS if harmless else DAMAGES))
     whole = text_of(name, rng.randrange(10**6), n=rng.randrange(2, 8), sequences=sequences).encode()
     content = (HARMLESS if harmless else DAMAGES)[way](whole, rng)
@@ -300,7 +302,7 @@ def one_problem(number: int, seed: int) -> Outcome:
     data.write_bytes(whole)
     wrong += more_commands(rng, name, placed(options), path, data)
     status = "answered" if predicted.exit_code == 0 else "refused"
-    return Outcome(f"{kind}, {'harmless' if harmless else 'damaged'}", status, wrong, f"{kind}: {way}")
+    return Outcome(row, status, wrong, f"{kind}: {way}")
 
 
 def more_commands(rng: random.Random, name: str, options: list[str], path: Path, whole: Path) -> list[str]:

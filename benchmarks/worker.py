@@ -10,7 +10,7 @@ from typing import Any
 
 from campaign import Outcome, Problem, guarded
 
-#: Most seconds for a problem, less than those of the campaign.
+#: Most seconds of processor time for a problem, less than those of the campaign.
 PATIENCE = 100
 
 
@@ -23,7 +23,7 @@ def isolated(one_problem: Problem, memory: int | None = None, patience: int = PA
     memory : int or None
         Most bytes of addresses that the worker may have.
     patience : int
-        Most seconds for a problem.
+        Most seconds of processor time for a problem.
     """
     context = multiprocessing.get_context("fork")
     running: list[Any] = []

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import json
 import os
 import sys
+import time
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import bcfw
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 
@@ -74,6 +80,51 @@ def test_a_worker_that_dies_is_started_again():
     assert [solve(number, 0).status for number in range(3)] == ["done", "crash", "done"]
 
 
+def classes_of(module, base):
+    return {kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, base)}
+
+
+def test_every_model_is_drawn():
+    cases, rng = importlib.import_module("random_cases"), np.random.default_rng(0)
+    drawn = {type(draw(rng, 1.0).model) for draw, _ in cases.KINDS.values()}
+    assert drawn >= set(bcfw.models.MODELS.values())
+    assert any(issubclass(kind, bcfw.CompiledModel) for kind in drawn - set(bcfw.models.MODELS.values()))
+
+
+def test_every_solver_is_drawn():
+    campaign, cases = (importlib.import_module(name) for name in ("campaign_train", "random_cases"))
+    rng, drawn = np.random.default_rng(0), set()
+    for _ in range(200):
+        _, case = cases.draw(rng, 1.0, [kind for kind in cases.KINDS if kind.startswith("Multi")])
+        drawn.add(type(campaign.draw_solver(rng, case)))
+    assert drawn | {bcfw.solvers.KernelBCFW} == set(bcfw.solvers.SOLVERS.values())  # kernels have problems of their own
+
+
+def test_every_set_rule_and_step_is_drawn():
+    campaign, sets = importlib.import_module("campaign_minimize"), importlib.import_module("random_sets")
+    rng, words = np.random.default_rng(0), set(bcfw.selection.RULES)
+    domains = {type(draw(rng, 1.0).domain) for draw in sets.PLACES.values()}
+    assert domains >= classes_of(bcfw.domains, bcfw.domains.Domain) - {bcfw.domains.Domain, bcfw.domains.Counted}
+    rules = [campaign.draw_selection(rng, 4) for _ in range(400)]
+    of_users = {bcfw.selection.Rule, bcfw.selection.Sized, bcfw.selection.Custom}
+    assert {type(rule) for rule in rules} >= classes_of(bcfw.selection, bcfw.selection.Rule) - of_users
+    assert {rule for rule in rules if isinstance(rule, str)} == words
+    _, problem = campaign.draw_problem(rng)
+    known = dataclasses.replace(problem, smoothness=True)
+    steps = {type(campaign.draw_step(rng, known)) for _ in range(400)}
+    assert steps >= {getattr(bcfw.steps, name) for name in bcfw.steps.__all__}
+
+
+def test_every_model_file_format_and_attribute_set_is_tried():
+    files, texts = (importlib.import_module(f"campaign_{name}") for name in ("model_files", "text_files"))
+    assert {name for name, _ in files.ESTIMATORS.values()} == set(bcfw.estimators.ESTIMATORS)
+    assert {f"result {name}" for name in bcfw.models.MODELS} <= set(files.RESULTS)
+    formats = set(bcfw.formats.FORMATS)
+    assert {name for name, *_ in files.TAGGERS.values()} == {name for name, *_ in texts.KINDS.values()} == formats
+    chosen = {word for _, options, _ in texts.KINDS.values() for word in options}
+    assert chosen >= set(bcfw.formats.ATTRIBUTE_SETS)
+
+
 def test_a_log_is_continued_and_becomes_a_table(monkeypatch, tmp_path, capsys):
     campaign = importlib.import_module("campaign")
     log, tried = tmp_path / "log.jsonl", []
@@ -82,7 +133,8 @@ def test_a_log_is_continued_and_becomes_a_table(monkeypatch, tmp_path, capsys):
         tried.append(number)
         if number == 3:
             raise ZeroDivisionError
-        return campaign.Outcome("odd" if number % 2 else "even", "converged", ["gap"] if number == 4 else [])
+        kind = "numbers: odd" if number % 2 else "numbers: even"
+        return campaign.Outcome(kind, "converged", ["gap"] if number == 4 else [])
 
     for count, failed in ((3, 0), (5, 1)):
         monkeypatch.setattr(sys, "argv", ["campaign_x.py", "--count", str(count), "--log", str(log)])
@@ -90,5 +142,11 @@ def test_a_log_is_continued_and_becomes_a_table(monkeypatch, tmp_path, capsys):
         log.write_text(log.read_text() + '{"cut off\n')
     assert tried == [0, 1, 2, 3, 4]
     assert "campaign_x.py --seed 0 --only 4" in capsys.readouterr().out
-    campaign.print_table([str(log)])
-    assert "| `campaign_x` | even | 3 | 1 |" in capsys.readouterr().out
+    lines = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
+    assert {line["day"] for line in lines} == {time.strftime("%Y-%m-%d")}
+    campaign.print_table([str(log), str(log)])  # what is logged twice counts once
+    table = capsys.readouterr().out
+    assert table.startswith(f"Run on {lines[0]['day']}, seed 0.\n\n| campaign | what | problems | failed |\n")
+    assert "| `campaign_x` | numbers: even; odd | 4 | 1 |" in table
+    assert "| `campaign_x` | unknown | 1 | 1 |" in table
+    assert "| all | | 5 | 2 |" in table

@@ -179,6 +179,17 @@ def test_features_that_say_nothing():
 # --- where it ends -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("scale", [1e-160, 1e-290])
+def test_features_whose_squares_vanish(scale):
+    """The first breakpoint would be a lam that is no number of double precision."""
+    case = CASES["matching-costs"]
+    case = dataclasses.replace(case, X=[scale * x for x in case.X])
+    path = path_of(case, lam_min=1e-103)
+    assert (path.status, path.lambdas.tolist()) == ("complete", [1e-103])
+    assert np.isfinite(path.weights(1e-103)).all()
+    assert_within_eps(path, case)
+
+
 def test_complete_where_the_hinge_losses_vanish():
     case = CASES["chain-cost"]
     path = path_of(case)

@@ -153,6 +153,18 @@ def test_a_gradient_that_becomes_wrong():
         bcfw.minimize((lambda x: 0.5 * float(np.sum((x - 0.3) ** 2)), gradient), Simplex(4), tol=1e-3)
 
 
+def test_a_gradient_of_the_point_before():
+    """It is right as soon as it is asked for a second time, as the test does."""
+    target, before = np.array([0.9, -0.1, 0.2]), [np.zeros(3)]
+
+    def gradient(x):
+        answer, before[0] = before[0] - target, x.copy()
+        return answer
+
+    with pytest.raises(bcfw.ObjectiveError, match="another one at the same point"):
+        bcfw.minimize((lambda x: 0.5 * np.sum((x - target) ** 2), gradient), Box(-10.0, 10.0, 3), max_iters=1)
+
+
 def test_where_all_blocks_are_at_their_vertices_others_are_tried():
     """The gradient of the wrong sign holds x in the corner where it starts."""
     pair = (lambda x: 0.5 * float(x @ x), lambda x: -x)

@@ -52,6 +52,20 @@ def test_an_oracle_that_maximises(direction, target, x0):
         assert caught.value.example == 0
 
 
+def test_an_oracle_that_maximises_at_a_vertex_while_other_blocks_move():
+    """In one dimension, all directions of one sign have one answer, where the gap of the block is always zero."""
+
+    def slope(x):
+        return [np.ones(1), x[1] - UNIT[:2].sum(axis=0) / 2.0]
+
+    objective = (lambda x: float(x[0][0]) + 0.5 * float(np.sum((x[1] - UNIT[:2].sum(axis=0) / 2.0) ** 2)), slope)
+    upper = Answers(lambda d: np.sign(d), shape=(1,))
+    with pytest.raises(bcfw.OracleError, match=r"block 0: .*does it maximise"):
+        bcfw.minimize(objective, [upper, domains.Simplex(5)], x0=[np.ones(1), None], tol=1e-3, max_iters=3)
+    right = bcfw.minimize(objective, [Answers(lambda d: -np.sign(d), shape=(1,)), domains.Simplex(5)], tol=1e-3)
+    assert right.status == "converged"
+
+
 def test_a_linear_program_with_the_sign_flipped():
     rng = np.random.default_rng(0)
     A, b, target = rng.random((4, 5)), np.ones(4), rng.standard_normal(5)

@@ -17,6 +17,9 @@ KEEP = Choice("w", "alpha")
 #: How far out the slope of the hinge losses is measured: what the losses themselves add to it is one part in so many.
 FAR = 1e9
 
+#: No weight is tried that is larger.
+FARTHEST = 1e300
+
 
 def change_lam(problem: DualProblem, lam: float, keep: str = "w") -> None:
     """Go on with another lam.
@@ -97,10 +100,14 @@ def move_to_first_breakpoint(problem: DualProblem, gap: float, lam_min: float) -
     direction, reach = first_direction(problem.v, *problem.bounds)
     slope = 0.0
     if direction.any():
-        far = min(FAR * value / float(direction @ direction), room(origin, direction, problem))
-        w = origin + far * direction
+        power = int(np.frexp(np.abs(direction).max())[1])
+        unit = np.ldexp(direction, -power)  # squares of features of 1e-160 vanish
+        with np.errstate(over="ignore"):
+            length = float(np.ldexp(FAR * value / float(unit @ unit), -power))
+        far = min(length, room(origin, unit, problem), FARTHEST)
+        w = origin + far * unit
         hinge = hinge_sums(problem.state.c, problem.hinges_at(w)).found
-        slope = (hinge - problem.ell + float(problem.v @ w)) / far
+        slope = float(np.ldexp((hinge - problem.ell + float(problem.v @ w)) / far, power))
     first = slope / gap if slope > 0.0 else 0.0
     change_lam(problem, max(first, 1.0 / reach, lam_min), keep="alpha")
 

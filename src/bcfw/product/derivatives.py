@@ -131,16 +131,32 @@ class Line:
             block.flags.writeable = False
         return blocks
 
+    @functools.cached_property
+    def _gradients_on(self) -> Callable[[float], list[np.ndarray]]:
+        """The gradients at the point of t, each computed once."""
+        return functools.cache(lambda t: self._gradients(self.at(t)))
+
+    def _slope(self, gradients: list[np.ndarray]) -> float:
+        return sum(float(g.dot(d)) for g, d in zip(gradients, self.direction, strict=True))
+
+    def _blur(self) -> float:
+        """How wrong slopes may be by rounding."""
+        blocks = zip(self._gradients_on(0.0), self.direction, strict=True)
+        return SLOPE_ROUNDING * SINGLE * sum(float(np.abs(g).dot(np.abs(d))) for g, d in blocks)
+
     def contradiction(self) -> Contradiction | None:
         """Return how values and gradients contradict each other along the line, as :func:`contradiction` does."""
-        gradients = functools.cache(lambda t: self._gradients(self.at(t)))
+        blocks = zip(self._gradients_on(0.0), self.x, self.direction, strict=True)
+        moved = sum(float(np.abs(g).dot(np.abs(x) * (d != 0.0))) for g, x, d in blocks)
+        return contradiction(
+            lambda t: self._value(self.at(t)),
+            lambda t: self._slope(self._gradients_on(t)),
+            self._blur(),
+            POINT_ROUNDING * SINGLE * moved,
+        )
 
-        def slope(t: float) -> float:
-            return sum(float(g.dot(d)) for g, d in zip(gradients(t), self.direction, strict=True))
-
-        blur = shake = 0.0
-        for g, x, d in zip(gradients(0.0), self.x, self.direction, strict=True):
-            size = np.abs(g)
-            blur += SLOPE_ROUNDING * SINGLE * float(size.dot(np.abs(d)))
-            shake += POINT_ROUNDING * SINGLE * float(size.dot(np.abs(x) * (d != 0.0)))
-        return contradiction(lambda t: self._value(self.at(t)), slope, blur, shake)
+    def change_of_slope(self, before: list[np.ndarray]) -> Contradiction | None:
+        """How the slope at x contradicts that of gradients which were computed there before; None if it does not."""
+        found, claimed = self._slope(self._gradients_on(0.0)), self._slope(before)
+        margin = DIFFERENCE * max(abs(found), abs(claimed)) + self._blur() + TINY
+        return Contradiction(found, claimed) if abs(found - claimed) > margin else None

@@ -196,9 +196,10 @@ class Loop:
         gradients, answers = self._untested
         self._untested = None
         ends = [answer.vertex for answer in answers]
-        stuck = all(near(end, x) for end, x in zip(ends, self.tracker.x, strict=True))
+        settled = [near(end, x) for end, x in zip(ends, self.tracker.x, strict=True)]
+        stuck = all(settled)
         for i in range(len(ends)) if stuck and self.tracker.tested else self.oracle.doubted:
-            point, calls = self.oracle.another(i, gradients[i], self._rng, stuck)
+            point, calls = self.oracle.another(i, gradients[i], self._rng, settled[i])
             self.certificate_calls += calls
             if stuck and point is not None:
                 ends[i] = point

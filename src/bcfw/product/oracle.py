@@ -254,15 +254,16 @@ class Oracle:
                 )
 
     def another(
-        self, i: int, gradient: np.ndarray, rng: np.random.Generator, stuck: bool
+        self, i: int, gradient: np.ndarray, rng: np.random.Generator, settled: bool
     ) -> tuple[np.ndarray | None, int]:
         """Return a point of block i that is not the current point, or None, and the number of oracle calls.
 
         The negative gradient has signs that a user's oracle may not support. With a user's oracle it is tried last, and
-        only if ``stuck``, which means that no block moves.
+        only if the block is ``settled``: its oracle answers with the current point, which does not show whether the
+        oracle maximises.
         """
         directions = other_directions(gradient, rng)
-        if trusted(self.domains[i]) or stuck:
+        if trusted(self.domains[i]) or settled:
             negative = [-gradient, -directions[1]]
             directions = negative + directions if trusted(self.domains[i]) else directions + negative
         for calls, direction in enumerate(directions, 1):

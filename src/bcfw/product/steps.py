@@ -145,6 +145,9 @@ class Adaptive(Step):
 #: result of rounding, even if the user's function computes in float32.
 CERTAIN = 1e7
 
+#: Two estimates of a curvature that differ by less than this share are equal but for rounding.
+EQUAL = 1e-12
+
 
 class Estimates:
     """The step sizes of one run with :class:`Adaptive`: ``M`` holds the estimate of each block, None at first.
@@ -162,7 +165,7 @@ class Estimates:
         before = max(known) if known else self._first(move)
         M = self.options.shrink * before if known else before
         gammas = short_sizes(move, M)
-        while (needed := self.needed(move, gammas)) > M:
+        while (needed := self.needed(move, gammas)) > M * (1.0 + EQUAL):
             M = max(M * self.options.grow, needed if needed < math.inf else sys.float_info.min)
             gammas = short_sizes(move, M)
         if needed < 0.0:  # the test is below rounding: keep the old estimate

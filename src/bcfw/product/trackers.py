@@ -190,7 +190,14 @@ class FunctionTracker:
         return array.ravel()
 
     def test(self, ends: list[np.ndarray]) -> None:
-        self._test_along(ends, self._gradients_at, "the gradient")
+        used = self.gradients()
+        line = self._test_along(ends, self._gradients_at, "the gradient")
+        changed = line.change_of_slope(used)
+        if changed is not None:
+            raise ObjectiveError(
+                f"the gradient is another one at the same point: along a line in the domains its slope was "
+                f"{changed.claimed:.6g}, and then {changed.found:.6g} (does it depend on earlier calls, or on chance?)"
+            )
         if self.whole_gradients:
             return
         for i, gradient in enumerate(self.gradients()):
@@ -204,14 +211,16 @@ class FunctionTracker:
         own = self._flat(i, self.function.block_gradient(x, i))
         return [own if j == i else np.zeros_like(flat) for j, flat in enumerate(self.x)]
 
-    def _test_along(self, ends: list[np.ndarray], gradients_at: Any, name: str) -> None:
+    def _test_along(self, ends: list[np.ndarray], gradients_at: Any, name: str) -> Line:
         """Raise if ``gradients_at`` contradicts the values of f on the line from the current point to ``ends``."""
-        found = Line(self._value_at, gradients_at, self.x, ends, self.shapes).contradiction()
+        line = Line(self._value_at, gradients_at, self.x, ends, self.shapes)
+        found = line.contradiction()
         if found is not None:
             raise ObjectiveError(
                 f"{name} does not belong to f: along a line between two points of the domains, {found}. "
                 "bcfw.check_objective(objective, domains) finds the blocks and entries that are wrong"
             )
+        return line
 
     def probe(self, blocks: Sequence[int], directions: list[np.ndarray], slopes: list[float]) -> FunctionProbe:
         return FunctionProbe(self, blocks, directions, slopes)
