@@ -117,10 +117,10 @@ def saved_model(header: Mapping[str, Any], given: Any, saved: SavedArrays) -> An
 
 
 def solver_header(solver: Any, arrays: dict[str, Any]) -> dict[str, Any]:
-    """A solver as JSON: "solver", its name in ``SOLVERS``, and "options".
+    """Return the JSON header of a solver: "solver", the solver's name in ``SOLVERS``, and "options".
 
-    For a solver of the user's own class, or with an option that is no data, such as a selection rule, the header has
-    only "class", the name of the class.
+    The header has only "class", the name of the solver's class, if a user has defined the class or if an option cannot
+    be saved as data (for example a function).
     """
     names = [word for word, kind in SOLVERS.items() if kind is type(solver)]
     try:
@@ -131,7 +131,7 @@ def solver_header(solver: Any, arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def saved_solver(header: Mapping[str, Any], saved: SavedArrays) -> Any:
-    """The solver, or None if the file has only the name of its class."""
+    """Return the solver that the header describes; None if the header has only the name of the solver's class."""
     if "class" in header:
         return None
     if header["solver"] not in SOLVERS:
@@ -140,7 +140,7 @@ def saved_solver(header: Mapping[str, Any], saved: SavedArrays) -> Any:
 
 
 def encode_solver(solver: Any, name: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    """A solver as an option of an estimator; raise if a file cannot hold it."""
+    """Return the JSON header of a solver that is an option of an estimator; raise if a file cannot hold the solver."""
     header = solver_header(solver, arrays)
     if "class" in header:
         raise InputError(f"{name} is a solver of your own, {header['class']}, or has options that are no data")
@@ -148,7 +148,7 @@ def encode_solver(solver: Any, name: str, arrays: dict[str, Any]) -> dict[str, A
 
 
 def decode_solver(header: Mapping[str, Any], given: Any, saved: SavedArrays) -> Any:
-    """The solver that :func:`encode_solver` was given."""
+    """Return the solver that :func:`encode_solver` has written."""
     return saved_solver(header, saved)
 
 

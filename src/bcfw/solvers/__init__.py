@@ -1,4 +1,4 @@
-"""Solvers of the structural SVM."""
+"""The solvers of :func:`bcfw.train`, and the table of their names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.run import PassInfo
 from bcfw.solvers.subgradient import Subgradient
 
-#: Names that ``train(solver=...)`` takes besides an instance; common tests run over it.
+#: The names that ``train(solver=...)`` accepts, besides an instance; tests of all solvers run over this table.
 SOLVERS: dict[str, type[Solver]] = {
     "auto": Auto,
     "bcfw": BCFW,
@@ -41,7 +41,7 @@ __all__ += [solver.__name__ for solver in SOLVERS.values()]
 
 
 def find_solver(solver: Any) -> Solver:
-    """An instance as it is, or made for a name."""
+    """Return the solver for the option ``solver``: the given instance, or a new one for a name of :data:`SOLVERS`."""
     return named("solver", solver, Solver, SOLVERS)
 
 

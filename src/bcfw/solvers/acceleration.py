@@ -1,13 +1,13 @@
 """An accelerated outer loop around the iterations of a dual solver (Catalyst; Lin, Mairal and Harchaoui, 2015).
 
-Each iteration works on ``P(w) + lam/2 sum_j ratio_j (w_j - z_j)^2``, whose z runs ahead of the solutions. The dual of
-that problem has the same blocks, and
+Each iteration works on the problem ``P(w) + lam/2 sum_j ratio_j (w_j - z_j)^2``; its centre z runs ahead of the
+iterates. The dual of this problem has the blocks of the original dual, and its weights are
 
-    w = (v + ratio z) / (1 + ratio),       v = A alpha of the problem itself
+    w = (v + ratio z) / (1 + ratio),       v = A alpha of the original problem
 
-(clipped, if there are bounds). With one ratio for all weights the steps need to know of nothing but another w and
-another lam, ``(1 + ratio) lam``. With a ratio for each weight they need other features as well: in units that make the
-regularisation of all weights the same.
+(clipped if w has bounds). If all weights share one ratio, the steps only see another w and another lam,
+``(1 + ratio) lam``. If every weight has its own ratio, the features change, too: they are rescaled to units in which
+all weights have equal regularisation.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ import numpy as np
 from bcfw.dual import Certificate
 from bcfw.solvers.pass_runner import PassRunner
 
-#: What ``ratio_j lam`` begins with for a feature of size one, times the number of blocks.
+#: Initial value of ``ratio_j lam`` for a feature of size one, times the number of blocks.
 FIRST_KAPPA = 0.3
 
-#: Entries of a vector that are moved at once.
+#: Number of entries of a vector that :func:`blend` updates at once.
 PIECE = 1 << 15
 
 
 class Acceleration:
-    """The outer loop with one ratio for all weights.
+    """Accelerated outer loop with one ratio for all weights.
 
-    Outside :meth:`inner` the problem holds v, which belongs to its dual point as ever. The point to return is w, whose
-    primal value is far better than that of ``v = w + ratio (w - z)``; its certificate is ``P(w) - D(alpha)``.
+    Outside :meth:`inner` the problem holds v, the weights of its dual point, as in a run without acceleration. The
+    point to return is w: its primal value is far better than the primal value of ``v = w + ratio (w - z)``. The
+    certificate of w is ``P(w) - D(alpha)``.
 
     Parameters
     ----------
     runner : PassRunner
     ratio : float
-        The ratio at the start, > 0. It is halved, and z starts again from the best weights that were certified,
-        whenever a certificate shows no progress: with too large a ratio z runs ahead faster than the iterations can
-        follow.
+        The initial ratio, > 0. Whenever a certificate shows no progress, the ratio is halved and z restarts from the
+        best weights certified so far: if the ratio is too large, z runs ahead faster than the iterations can follow.
     """
 
     def __init__(self, runner: PassRunner, ratio: Any) -> None:
@@ -52,13 +52,13 @@ class Acceleration:
         self._least_gap = runner.last_gap
 
     def momentum(self, point: np.ndarray) -> float:
-        """How far z runs ahead of the point that was found, in units of the last movement."""
+        """Return beta of the next centre ``z = w + beta (w - w_before)``; w is ``point``, the new iterate."""
         root = (1.0 + self.ratio) ** -0.5
         return float((1.0 - root) / (1.0 + root))
 
     @contextlib.contextmanager
     def inner(self) -> Iterator[None]:
-        """Steps in this context are those of the problem around z; z moves on at its end."""
+        """Context in which the problem is the modified problem around z; at the end of the context z moves."""
         runner, rule, problem = self.runner, self.runner.rule, self.runner.problem
         self._shift(1.0 / (1.0 + self.ratio), self.ratio / (1.0 + self.ratio))
         runner.rule = rule._replace(lam=self._enter_units())
@@ -78,7 +78,7 @@ class Acceleration:
 
     @contextlib.contextmanager
     def _outside(self) -> Iterator[None]:
-        """For a moment within :meth:`inner`, the problem itself."""
+        """Context inside :meth:`inner` in which the problem is the original problem again."""
         problem = self.runner.problem
         inner = problem.data, problem.v.copy(), problem.point
         self._leave_units()
@@ -90,21 +90,24 @@ class Acceleration:
             problem.data, problem.v, problem.point = inner
 
     def _enter_units(self) -> float:
-        """Change to the units of the problem around z; returns its regularisation."""
+        """Change the problem to the units of the problem around z, and return the lam of the problem around z."""
         return float((1.0 + self.ratio) * self.runner.problem.lam)
 
     def _leave_units(self) -> None:
         pass
 
     def check_progress(self, found: Certificate) -> None:
-        """After a certificate: be more careful if its gap is not the smallest so far."""
+        """If the gap of the new certificate is not the smallest so far, adapt the ratio and restart z."""
         if found.gap >= self._least_gap:
             self.ratio /= 2.0
             self._restart()
         self._least_gap = min(self._least_gap, found.gap)
 
     def _restart(self) -> None:
-        """Let z start again from the best weights known: from others, inexact iterations may lead ever further away."""
+        """Restart z from the best weights known.
+
+        If z restarted from other weights, inexact iterations could lead further and further away.
+        """
         best = self.runner.run.best
         if best is not None:
             self._before[:] = best[1]
@@ -119,7 +122,7 @@ class Acceleration:
 
 
 def blend(a: np.ndarray, s: Any, b: np.ndarray, t: Any) -> None:
-    """``a <- s a + t b`` for numbers or vectors s and t, in pieces that stay in the cache."""
+    """Set ``a <- s a + t b`` in place for numbers or vectors s and t, in pieces that fit in the processor's cache."""
     for start in range(0, len(a), PIECE):
         piece = slice(start, start + PIECE)
         a[piece] *= s if np.isscalar(s) else s[piece]
@@ -127,13 +130,13 @@ def blend(a: np.ndarray, s: Any, b: np.ndarray, t: Any) -> None:
 
 
 class FeatureAcceleration(Acceleration):
-    """The outer loop with ``ratio_j lam = kappa size_j^2``, for a weight whose feature has the size size_j.
+    """Accelerated outer loop with ``ratio_j lam = kappa size_j^2``; size_j is the size of the feature of weight j.
 
-    The distance from z is then measured by what the weights do to the scores, in whatever units the features are: the
-    problem around z is about as easy as that of standardised features. kappa starts at ``FIRST_KAPPA / n`` and is
-    adapted: with too large a one the dual value lags behind, with too small a one the primal value. The momentum is
-    Nesterov's for convex functions. It starts again whenever a certificate shows no progress, and whenever an iteration
-    leads back from z (O'Donoghue and Candes, 2015).
+    The distance from z is then measured by the change of the scores, which does not depend on the units of the
+    features: the problem around z is about as easy as a problem with standardised features. kappa starts at
+    ``FIRST_KAPPA / n`` and is adapted: if kappa is too large, the dual value lags behind; if kappa is too small, the
+    primal value lags behind. The momentum is Nesterov's for convex functions. The momentum restarts whenever a
+    certificate shows no progress, and whenever an iteration leads back from z (O'Donoghue and Candes, 2015).
     """
 
     def __init__(self, runner: PassRunner) -> None:
@@ -148,7 +151,7 @@ class FeatureAcceleration(Acceleration):
         problem = self.runner.problem
         self.kappa = kappa
         self.ratio = kappa / problem.lam * self.sizes**2
-        self.units = np.sqrt((problem.lam + kappa * self.sizes**2) / (problem.lam + kappa))  # one for the size one
+        self.units = np.sqrt((problem.lam + kappa * self.sizes**2) / (problem.lam + kappa))  # size one has unit one
         self._rescaled = problem.form.rescaled(self._given, self.units)
         self._movements = 0.0
 

@@ -1,4 +1,4 @@
-"""Several blocks at once, with adaptive step sizes (flexible-blocks-2026, Alg. 2 and section 4.3)."""
+"""The solver AdaptiveBCFW: steps on several blocks at once, with adaptive sizes (flexible-blocks-2026, Alg. 2, 4.3)."""
 
 from __future__ import annotations
 
@@ -16,32 +16,36 @@ from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.run import SolverRun
 
-#: Factors of M before every group of blocks, and whenever its test fails; those of the paper's code.
+#: Factors by which M changes before every group of blocks, and whenever the test of a group fails. The values are from
+#: the paper's code.
 SHRINK, GROW = 0.9, 2.0
 
-#: Most coordinates of w that are listed for a direction; with more the whole of w is looked at.
+#: Largest number of coordinates of w that are listed for a direction; if a direction has more, all of w is read.
 MOST_PLACES = 1 << 16
 
 
 class AdaptiveBCFW(Solver):
-    """BCFW on several blocks at once: their oracles are called at one w, and one estimate M sets all their steps.
+    """BCFW on groups of blocks: all oracles of a group are called at one w, and one estimate M sets all step sizes.
 
-    Each pass cuts a new random order of the blocks into groups. With ``gamma_i = min(1, g_i/(M D_i))`` M is doubled
-    until the joint step is short enough to gain, and reduced by a tenth before every group. Calls of the oracle within
-    a group are independent of each other.
+    Each pass cuts a new random order of the blocks into groups. Block i takes the step size
+    ``gamma_i = min(1, g_i/(M D_i))``. M is reduced by a tenth before every group, and then doubled until the joint step
+    of the group is short enough to gain. The oracle calls of a group do not depend on each other.
 
     Parameters
     ----------
     block_size : int
-        Blocks in a group.
+        Number of blocks in a group.
     metric : "weights" or "alpha"
-        How the distance D_i of a block to the oracle's output is measured: by ``lam |v_s - v_i|^2``, for which M lies
-        between 1 and the size of the group; or by ``|e_y - alpha_i|^2``, as in the paper, for which the mass of the
-        outputs has to be kept. Mass that comes from a warm start counts as that of one more output.
+        How the distance D_i between a block and the oracle's output is measured.
+
+        - "weights": by ``lam |v_s - v_i|^2``; M then stays at or below the size of the group;
+        - "alpha": by ``|e_y - alpha_i|^2``, as in the paper; the solver then keeps the mass of every output. Mass that
+          comes from a warm start counts as the mass of one additional output.
     max_labelings : int
-        Outputs kept per block for metric="alpha". Where there are more, some count as one output.
+        Number of outputs kept per block for metric="alpha". If a block has more, the outputs that are not kept count as
+        one output.
     gap_every : int
-        Passes between certificates.
+        Number of passes between certificates.
 
     Examples
     --------
@@ -75,7 +79,7 @@ class AdaptiveBCFW(Solver):
 
 
 class GroupRunner(PassRunner):
-    """Passes in which groups of blocks step at once."""
+    """Runs passes in which the blocks of a group step at once."""
 
     def __init__(self, problem: DualProblem, run: SolverRun, solver: AdaptiveBCFW) -> None:
         super().__init__(problem, run)
@@ -100,7 +104,7 @@ class GroupRunner(PassRunner):
             joint=np.zeros(dim),
             places=np.zeros(min(dim, MOST_PLACES), np.int64),
         )
-        if in_alpha and problem.untouched:  # slot 0 holds the truth; after a warm start no one knows where mass is
+        if in_alpha and problem.untouched:  # all mass is on the truth, in slot 0; unknown after a warm start
             self.group.mass[:, 0] = 1.0
             self.group.kept[:] = 1
             self.group.rest[:] = 0.0

@@ -1,4 +1,4 @@
-"""The solver that chooses: by the oracle's cost, counted or measured, against that of visits without it."""
+"""The solver Auto: it chooses another solver by the cost of an oracle call, which is counted or measured."""
 
 from __future__ import annotations
 
@@ -16,39 +16,40 @@ from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.run import SolverRun
 
-#: Seconds of an oracle call below which a visit to the store has its usual cost, if operations are counted, and of a
-#: pass below which that cost cannot be measured.
+#: If operations are counted and an oracle call takes fewer seconds than SMALL_CALL, a store visit is charged the usual
+#: cost. If an exact pass takes fewer seconds than SMALL_PASS, it is too short to measure the cost of a store visit.
 SMALL_CALL = 1e-5
 SMALL_PASS = 0.005
 
-#: Seconds of a pass of the oracle below which plain BCFW comes first: it needs less code to be compiled, which takes
-#: longer than such a problem.
+#: If a pass of the oracle takes fewer seconds than this, plain BCFW comes first. Plain BCFW needs less compiled code,
+#: and for a problem this small compilation takes longer than solving.
 TINY_PASS = 0.0005
 
-#: Assumed oracle operations per second, where they are counted.
+#: Assumed number of oracle operations per second, for models that count operations.
 OPERATIONS = 2e9
 
-#: Passes that plain BCFW has on a tiny problem before multi-plane takes over.
+#: Number of passes of plain BCFW on a tiny problem before multi-plane takes over.
 PATIENCE = 300
 
-#: What a visit to the store is said to cost, relative to one with the oracle, by what it was measured to cost at most.
-#: Classes so coarse that the clock hardly ever decides otherwise the next time. About half the measured cost is
-#: charged: a pass over the store also makes the next exact pass worth more, and with a few too many of them the time
-#: hardly changes while oracle calls are saved.
+#: Pairs of the largest measured cost of a store visit in a class, and the cost that is charged for the class; both are
+#: relative to a visit with the oracle. There are only three classes, so that repeated runs rarely choose differently.
+#: About half the measured cost is charged: a pass over the store also makes the next exact pass worth more, and a few
+#: store passes too many hardly change the time but save oracle calls.
 STORE_COSTS = ((0.01, 0.002), (0.1, 0.02), (np.inf, 0.2))
 
-#: What it costs where it is not measured: about half of a cheap oracle.
+#: Cost of a store visit if it is not measured: about half the cost of a visit with a cheap oracle.
 USUAL_STORE_COST = 0.5
 
-#: Ratio of the accelerated outer loop: between 3 and 30 it hardly matters.
+#: Ratio of the accelerated outer loop. Values between 3 and 30 make hardly any difference.
 ACCELERATION = 10
 
-#: Mean |x_i|^2 / (lam n) above which features are large for their regularisation. Steps on one example at a time then
-#: need about so many passes, and an outer loop in units of the features is better than one with one ratio.
+#: Features count as large for their regularisation if mean |x_i|^2 / (lam n) is above this number. Steps on one example
+#: at a time then need about as many passes as this quotient, and an outer loop in units of the features is better than
+#: an outer loop with one ratio.
 LARGE_FEATURES = 1e4
 
-#: Ratio of the outer loop around exact block solves: so many times the root of mean |x_i|^2 / (lam n), but at least so
-#: much, and at most ``ACCELERATION``.
+#: Ratio of the outer loop around exact block solves: RATIO_OF_ROOT times the square root of mean |x_i|^2 / (lam n),
+#: but at least LEAST_RATIO and at most ACCELERATION.
 RATIO_OF_ROOT = 0.7
 LEAST_RATIO = 0.5
 
@@ -56,21 +57,21 @@ NO_BLOCKS = np.zeros(0, np.int64)
 
 
 def choice(store_cost: float, by_features: bool = False) -> MultiPlane:
-    """Multi-plane, for visits to the store that cost so many visits with the oracle."""
+    """Return the multi-plane solver for the given cost of a store visit, relative to a visit with the oracle."""
     charged = next(charged for most, charged in STORE_COSTS if store_cost <= most)
     acceleration = "features" if by_features else ACCELERATION
     return MultiPlane(clock="count", store_cost=charged, acceleration=acceleration)
 
 
 def has_large_features(problem: DualProblem) -> bool:
-    """Whether features are so large that an outer loop in their units pays, where there can be one."""
+    """Return whether features are large enough for an outer loop in their units, and the problem allows this loop."""
     if "feature rows" not in problem.form.offers or len(problem.bounded):
         return False
     return problem.form.mean_sqnorm(problem.data) > LARGE_FEATURES * problem.lam * len(problem.blocks)
 
 
 def block_solves(problem: DualProblem) -> BlockSolves | None:
-    """Exact block solves, with a ratio for the size of the features, where model and problem allow them."""
+    """Return the solver of exact block solves, with a ratio for the size of the features; None if it does not apply."""
     if "block solves" not in problem.form.offers or len(problem.bounded):
         return None
     if "feature rows" not in problem.form.offers:
@@ -85,17 +86,22 @@ def block_solves(problem: DualProblem) -> BlockSolves | None:
 class Auto(Solver):
     """Chooses the solver by the oracle's cost: ``solver="auto"``.
 
-    Where the model solves its blocks in closed form (multiclass, multilabel without a tree) and w has no bounds: exact
-    block solves. Everywhere else multi-plane BCFW with pairwise steps and an accelerated outer loop, told what a visit
-    to the store costs here: the dearer the oracle, the more passes over the store. Tiny problems with compiled oracles
-    begin with plain BCFW, which needs less code to be compiled; what it has not solved after 300 passes is handed over.
-    Where features are known by a joint kernel alone: ``KernelBCFW(kernel="joint")``.
-    Where features are large (mean |x_i|^2 above 10,000 lam n), the outer loop works in their units, from the start.
+    - If the model's features are known only through a joint kernel: ``KernelBCFW(kernel="joint")``.
+    - If the model solves its blocks in closed form (multiclass, multilabel without a tree) and w has no bounds: exact
+      block solves.
+    - In all other cases: multi-plane BCFW with pairwise steps and an accelerated outer loop. It is given the cost of a
+      store visit on this problem: the more expensive the oracle, the more passes over the store. Tiny problems with
+      compiled oracles begin with plain BCFW, which needs less compiled code; multi-plane takes over the problems that
+      plain BCFW has not solved after 300 passes.
 
-    Models that count their operations (multiclass, chains, multilabel, graphs) are judged by that count as long as a
-    call takes about 10 microseconds at most: the seed alone decides the result. Otherwise the clock is read in the
-    first iteration, and a choice at the border of two classes may come out differently the next time. The result's
-    ``solver`` is the one that was chosen, with all its options; given to ``train`` it works without measuring.
+    If features are large (mean |x_i|^2 above 10,000 lam n), the outer loop works in units of the features from the
+    start.
+
+    If a model counts its operations (multiclass, chains, multilabel, graphs) and a call takes at most about 10
+    microseconds by this count, the choice uses the count, and the seed alone determines the result. Otherwise the
+    solver reads the clock in the first iteration, and a cost near the border of two classes may lead to another choice
+    in the next run. The result's ``solver`` is the chosen solver with all its options; given to ``train``, it works
+    without measuring.
 
     Examples
     --------
@@ -112,7 +118,10 @@ class Auto(Solver):
         return KernelBCFW(kernel="joint") if "joint kernel" in problem.form.offers else self
 
     def prepare(self, problem: DualProblem) -> None:
-        """Open what the chosen solver needs; the pass of plain BCFW is compiled only where that may be chosen."""
+        """Open the store or the lists that the chosen solver needs.
+
+        The store stays closed if plain BCFW may be chosen. So the pass of plain BCFW is compiled only in this case.
+        """
         counted = problem.form.oracle_operations(problem.data)
         is_large = counted is not None and not self._is_tiny(problem, counted)
         solves = block_solves(problem)
@@ -122,7 +131,7 @@ class Auto(Solver):
             MultiPlane().prepare(problem)
 
     def prepare_next_leg(self, problem: DualProblem) -> None:
-        """What plain BCFW has not solved in one leg is handed over."""
+        """Prepare the next leg. Plain BCFW has only one leg; after it, multi-plane takes over."""
         self.prepare(problem)
         if block_solves(problem) is None:
             MultiPlane().prepare(problem)
@@ -152,7 +161,10 @@ class Auto(Solver):
         return counted / OPERATIONS < TINY_PASS
 
     def _store_cost(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> float:
-        """Take one iteration with three passes over the store; what one of these costs, the exact pass costing 1."""
+        """Run one iteration with three store passes, and return the cost of a store visit relative to an exact visit.
+
+        The return value is ``USUAL_STORE_COST`` if the exact pass is too short to be measured.
+        """
         runner = PassRunner(problem, run)
         runner.certify()
         first = MultiPlane()
@@ -160,11 +172,11 @@ class Auto(Solver):
         store = min(self._visit_seconds(runner, rng, first.plan(STORE_ONLY, 1)) for _ in range(3))
         run.after(runner.done)
         if exact * len(problem.blocks) < SMALL_PASS:
-            return USUAL_STORE_COST  # too short to measure; the seed alone shall decide
+            return USUAL_STORE_COST  # too short to measure: the seed alone must determine the result
         return store / exact
 
     def _visit_seconds(self, runner: PassRunner, rng: np.random.Generator, plan: StorePlan) -> float:
-        runner.problem.visit(in_order(NO_BLOCKS), runner.rule, plan)  # not the time to compile
+        runner.problem.visit(in_order(NO_BLOCKS), runner.rule, plan)  # compile before the time is measured
         if runner.run.status is None:
             runner.one_pass(SAMPLINGS["permuted"], rng, plan)
         return stopwatch.visit_seconds(runner.timings)

@@ -1,4 +1,4 @@
-"""What a solver is: options, and a method that improves a dual problem until the run says stop."""
+"""The base class of all solvers, the result of a solver's run, and the check that a solver suits a problem."""
 
 from __future__ import annotations
 
@@ -14,10 +14,16 @@ from bcfw.solvers.run import SolverRun
 
 
 class Outcome(NamedTuple):
-    """The point a solver returns, with its certificate.
+    """The point that a solver returns, with its certificate.
 
-    ``last`` is the last iterate when that is another point; ``solver`` the solver that was chosen, if one was.
-    A solver that forms no weights returns None as ``w``, and ``kernel_weights`` instead.
+    Attributes
+    ----------
+    w : (d,) weights; None if the solver forms no weights
+    certificate : the certificate of the returned point
+    passes : number of passes of the run
+    last : the last iterate if it differs from the returned point, as with averaging; else None
+    solver : the solver that :class:`bcfw.solvers.Auto` has chosen; None in runs of other solvers
+    kernel_weights : the support vectors of a solver that forms no weights; else None
     """
 
     w: Any
@@ -29,33 +35,34 @@ class Outcome(NamedTuple):
 
 
 class Solver(Configurable):
-    """Base class of all solvers; subclasses declare options and write :meth:`solve`.
+    """Base class of all solvers; subclasses declare options and define :meth:`solve`.
 
-    A solver works on a :class:`bcfw.dual.DualProblem` and reports to a :class:`bcfw.solvers.run.SolverRun`. It runs
-    compiled passes by ``problem.sweep`` (see :mod:`bcfw.passes`) or makes whole passes with a
-    :class:`bcfw.solvers.pass_runner.PassRunner`, which does the following for it. Otherwise it
+    A solver works on a :class:`bcfw.dual.DualProblem` and reports to a :class:`bcfw.solvers.run.SolverRun`. A solver
+    that makes whole passes with a :class:`bcfw.solvers.pass_runner.PassRunner` leaves the duties below to the runner,
+    except for the calls of ``run.check_limits`` and ``run.after``. A solver that runs compiled passes itself, with
+    ``problem.sweep`` (see :mod:`bcfw.passes`),
 
-    - sets ``run.point`` to a function that returns a copy of the weights it would return now;
-    - gives every certificate with its weights to ``run.keep_best`` and records what that returns by
+    - sets ``run.point`` to a function that returns a copy of the weights that the solver would return now;
+    - passes every certificate with its weights to ``run.keep_best``, and the returned certificate to
       ``run.record_certificate``: at the start, at every certificate and at the end;
     - calls ``run.check_limits`` and ``run.after`` after every pass, stops when ``run.status`` is set, and returns
       :func:`best_outcome`;
-    - begins with ``problem.point``, the weights that an earlier run returned, if these are not None, and sets it to
-      None when it moves on;
-    - adds the block steps that it takes to ``problem.tally[STEPS]``, which predefined step sizes read after a warm
-      start, and its oracle calls to ``problem.oracle_calls``.
+    - begins with ``problem.point``, the weights that an earlier run returned, unless they are None, and sets
+      ``problem.point`` to None before the first step;
+    - adds the number of its block steps to ``problem.tally[STEPS]``, which predefined step sizes read after a warm
+      start, and the number of its oracle calls to ``problem.oracle_calls``.
     """
 
     @property
     def needs(self) -> frozenset[str]:
-        """What the solver needs of a model, words of :data:`bcfw.models.form.OFFERS`; nothing by default."""
+        """The features of a model that this solver needs, words of :data:`bcfw.models.form.OFFERS`; none by default."""
         return frozenset()
 
     @property
     def handles(self) -> frozenset[str]:
-        """What the solver can cope with in a problem, words of :data:`bcfw.models.form.NEEDS`.
+        """The features of a problem that this solver supports, words of :data:`bcfw.models.form.NEEDS`.
 
-        By default all but features that are known by a joint kernel alone: solvers form w.
+        By default all words except "joint kernel": most solvers form w, and a joint kernel alone does not give w.
         """
         return frozenset(NEEDS) - {"joint kernel"}
 
@@ -66,52 +73,52 @@ class Solver(Configurable):
 
     @property
     def certifies(self) -> bool:
-        """Whether it has a dual point; without one, dual and gap are NaN and the run goes on to its limits."""
+        """Whether the solver has a dual point; if not, dual and gap are NaN, and only limits end the run."""
         return True
 
     @property
     def continues(self) -> bool:
-        """Whether it can go on from the state that any run has left; if not, :meth:`prepare` raises."""
+        """Whether the solver can resume from any saved state; if not, :meth:`prepare` raises."""
         return True
 
     @property
     def saves(self) -> bool:
-        """Whether the state that it leaves can be saved, and continued from."""
+        """Whether the solver's final state can be saved, so that a later run can continue from it."""
         return True
 
     @property
     def gives_weights(self) -> bool:
-        """Whether it forms w; if not, the result's ``w`` is None."""
+        """Whether the solver forms w; if not, the result's ``w`` is None."""
         return True
 
     @property
     def uses_store(self) -> bool:
-        """Whether labelings are kept."""
+        """Whether the solver keeps labelings in the problem's store."""
         return False
 
     def chosen_for(self, problem: DualProblem) -> Solver:
-        """The solver that takes this one's place where it cannot do by itself; by default this one."""
+        """Return the solver to run on this problem; by default this solver."""
         return self
 
     def prepare(self, problem: DualProblem) -> None:
-        """Bring the problem's state into the form that :meth:`solve` works on."""
+        """Prepare the problem's state for :meth:`solve`: open or close the store and the lists of parts."""
         problem.close_store()
 
     def prepare_next_leg(self, problem: DualProblem) -> None:
-        """The same for a problem on which this solver has worked before (see :class:`bcfw.Legs`)."""
+        """Prepare a problem that this solver has already worked on (see :class:`bcfw.Legs`)."""
         self.prepare(problem)
 
     def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
-        """Improve the prepared ``problem`` in place until ``run.status`` is set.
+        """Improve the prepared ``problem`` in place until ``run.status`` is set, and return the outcome.
 
-        A history row is recorded at the start, at every certificate and at exit; the returned certificate is taken
-        at the returned point.
+        The solver adds a row to the history at the start, at every certificate and at the end. The certificate of the
+        outcome belongs to the returned point.
         """
         raise NotImplementedError
 
 
 def best_outcome(problem: DualProblem, run: SolverRun, passes: float) -> Outcome:
-    """The best weights that the run has certified; the problem remembers them where its state has others."""
+    """Return the best weights that the run has certified; if the state has other weights, keep them in the problem."""
     assert run.best is not None
     found, w = run.best
     if not np.array_equal(w, problem.solution()):
@@ -120,7 +127,7 @@ def best_outcome(problem: DualProblem, run: SolverRun, passes: float) -> Outcome
 
 
 def require_match(solver: Solver, problem: DualProblem) -> None:
-    """Raise unless the problem's model offers what the solver needs, and the solver handles what the problem needs."""
+    """Raise unless the model offers every feature that the solver needs, and the solver supports the problem."""
     form, name = problem.form, type(solver).__name__
     for word in sorted(solver.needs - form.offers):
         what = OFFERS.get(word, word)

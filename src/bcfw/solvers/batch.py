@@ -1,4 +1,4 @@
-"""Batch Frank-Wolfe (bcfw-2013, Alg. 2): the oracle on all examples, then one step for all of them."""
+"""The solver BatchFW (bcfw-2013, Alg. 2): call the oracle on all examples, then take one step on all examples."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from bcfw.solvers.run import SolverRun
 
 
 class BatchFW(Solver):
-    """Batch Frank-Wolfe with exact steps; equals the batch subgradient method with step gamma/lam.
+    """Batch Frank-Wolfe with exact steps: the batch subgradient method with step size gamma/lam.
 
-    Its oracle pass is a certificate, so every pass adds a row to the history.
+    Each oracle pass gives a certificate, so every pass adds a row to the history.
 
     Examples
     --------
@@ -27,7 +27,7 @@ class BatchFW(Solver):
         n = len(problem.blocks)
         passes = run.calls // n
         run.point = lambda: problem.shown(problem.state.w)
-        if problem.point is not None:  # where an earlier run ended may be good enough
+        if problem.point is not None:  # the weights that an earlier run returned may be good enough
             found = run.keep_best(certify_weights(problem, problem.point), problem.point)
             run.record_certificate(problem, passes, found)
             if run.status is not None:
@@ -41,7 +41,7 @@ class BatchFW(Solver):
             run.check_limits(passes)
             gap = float(problem.state.gap[problem.blocks].sum())
             gamma = problem.best_step(problem.v, corners.step, gap)
-            if 0.5 * gamma * gap <= problem.smallest_gain():  # about what an exact step gains
+            if 0.5 * gamma * gap <= problem.smallest_gain():  # the left side is about the gain of an exact step
                 run.stall(run.value_at_zero)
             if run.status is not None:
                 return best_outcome(problem, run, passes)

@@ -1,4 +1,4 @@
-"""Block-coordinate Frank-Wolfe (bcfw-2013, Alg. 4; gaps-2016, Alg. 2-5)."""
+"""The solver BCFW: block-coordinate Frank-Wolfe (bcfw-2013, Alg. 4; gaps-2016, Alg. 2-5)."""
 
 from __future__ import annotations
 
@@ -30,43 +30,54 @@ from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.run import SolverRun
 
-#: Codes of the options' words in compiled code.
+#: The codes in compiled code for the words of the options ``step``, ``away_corner`` and ``step_size``.
 STEP_KINDS = {"fw": FW, "pairwise": PAIRWISE, "away": AWAY, "best": BEST}
 AWAY_CORNERS = {"value": WORST, "gain": MOST_GAIN}
 STEP_SIZES = {"exact": EXACT_SIZE, "decay": DECAY_SIZE, "short": SHORT_SIZE}
 
 
 class BCFW(Solver):
-    """Block-coordinate Frank-Wolfe: one oracle call, one closed-form step on one example at a time.
+    """Block-coordinate Frank-Wolfe: one oracle call and one closed-form step on one example at a time.
 
     Parameters
     ----------
     sampling : "permuted", "uniform", "cyclic", "gap" or "max-gap"
-        Each pass visits every block once in a new random order, n blocks drawn with replacement, all in order, n blocks
-        drawn in proportion to their last known gap (gaps-2016, Alg. 2), or n times the block of the largest one. A rule
-        of :mod:`bcfw.selection` that takes one block at a time means the same as its word.
+        The blocks that a pass visits; a pass has n visits, where n is the number of blocks. A rule of
+        :mod:`bcfw.selection` that chooses one block at a time can be given instead of its word.
+
+        - "permuted": every block once, in a new random order;
+        - "uniform": n blocks drawn with replacement;
+        - "cyclic": every block once, in the order of the data;
+        - "gap": n blocks drawn in proportion to their last known gaps (gaps-2016, Alg. 2);
+        - "max-gap": at each visit the block with the largest last known gap.
     step : "fw", "pairwise", "away" or "best"
         - "fw": all mass of the block moves towards the oracle's corner;
-        - "pairwise": mass moves from one active corner to the oracle's (gaps-2016, Alg. 3);
-        - "away": as "fw", or away from the worst active corner where that promises more (gaps-2016, Alg. 4);
-        - "best": "fw" or "pairwise", whichever gains more.
+        - "pairwise": mass moves from one active corner to the oracle's corner (gaps-2016, Alg. 3);
+        - "away": a step "fw", or a step away from the worst active corner if that promises more (gaps-2016, Alg. 4);
+        - "best": a step "fw" or "pairwise", whichever gains more.
     away_corner : "value" or "gain"
-        The corner that pairwise steps leave: of the smallest value, or whose step gains most.
+        The corner that a pairwise step leaves: the active corner with the smallest value, or the active corner from
+        which the step gains most.
     step_size : "exact", "decay" or "short"
-        - "exact": the step that maximises the dual;
-        - "decay": the predefined ``2n/(k + 2n)`` of step k (only for "fw" without cache, and not for sampling by gaps);
-        - "short": with bounds on w, the step that would be best without them (gaps-2016, App. H): safe, but too short.
+        - "exact": the step size that maximises the dual;
+        - "decay": the predefined size ``2n/(k + 2n)`` of step k (only for "fw" without cache, and not for sampling by
+          gaps);
+        - "short": the size that would maximise the dual if w had no bounds (gaps-2016, App. H); with bounds on w it is
+          safe, but too short.
     cache : None or "gap"
-        With "gap", a labeling that the oracle returned before is used, without a call, if its gap is at least
-        ``max(cache_F g_i, cache_nu g / n)``: g_i is the block's gap at its last call, g that of the last certificate.
+        With "gap", a stored labeling is used instead of an oracle call if its gap is at least
+        ``max(cache_F g_i, cache_nu g / n)``. Here g_i is the block's gap at its last oracle call, and g is the gap of
+        the last certificate.
     cache_F, cache_nu : float
+        The two factors of the option ``cache``.
     max_labelings : int
-        Labelings kept per block for steps other than "fw" and for the cache.
+        Number of labelings kept per block, for steps other than "fw" and for the cache.
     averaging : bool
         Return the weighted average of the iterates, ``w_bar <- k/(k+2) w_bar + 2/(k+2) w``, with its own certificate
         (not for "max-gap").
     gap_every : int
-        Passes between certificates, counted in visits: with a cache they need fewer oracle calls than passes.
+        Number of passes between certificates. A pass always counts n visits here; with a cache, n visits need fewer
+        than n oracle calls.
 
     Examples
     --------
@@ -125,7 +136,7 @@ class BCFW(Solver):
     def solve(
         self, problem: DualProblem, run: SolverRun, rng: np.random.Generator, patience: float = float("inf")
     ) -> Outcome:
-        """As :meth:`Solver.solve`, but after ``patience`` passes the outcome is returned without a status."""
+        """As :meth:`Solver.solve`, but after ``patience`` passes return the outcome without setting a status."""
         sampling = SAMPLINGS[self.sampling]
         runner = PassRunner(problem, run, int(self.averaging), STEP_SIZES[self.step_size], sampling.by_gap)
         runner.begin()
@@ -142,7 +153,7 @@ class BCFW(Solver):
         return runner.finish()
 
     def _plan(self, runner: PassRunner, number: int, source: int | None = None) -> StorePlan | None:
-        """How the store is used in a pass; None without one."""
+        """Return the plan by which a pass uses the store; None if the solver has no store."""
         if not self.uses_store:
             return None
         return StorePlan(

@@ -1,4 +1,4 @@
-"""Exact maximisation of the dual over one block after the other, for models whose blocks have a closed form."""
+"""The solver BlockSolves: maximise the dual exactly over one block at a time, where the model has a closed form."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ from bcfw.solvers.pass_runner import CLEAR_GAIN, PassRunner
 from bcfw.solvers.run import SolverRun
 from bcfw.solvers.schedule import PredictedByVisits, Schedule
 
-#: How far from moving a part may be, in units of its loss, to be visited until the next certificate.
+#: A certificate lists the parts that can move, and the parts whose distance from moving is at most this share of their
+#: loss.
 SLACK = 0.1
 
-#: In passes over many blocks, so many that lie side by side in memory are visited in a row.
+#: In passes over at least MANY_BLOCKS blocks, RUN_LENGTH blocks that are neighbours in memory are visited in a row.
 RUN_LENGTH = 8
 MANY_BLOCKS = 4096
 
 
 def permuted_runs(rng: np.random.Generator, blocks: np.ndarray) -> np.ndarray:
-    """Every block once, in a new random order; many blocks in short runs, which spares the cache."""
+    """Return every block once, in a new random order; many blocks are permuted in short runs of neighbours.
+
+    Runs of neighbours cause fewer misses of the processor's cache.
+    """
     if len(blocks) < MANY_BLOCKS:
         return rng.permutation(blocks)
     whole = len(blocks) - len(blocks) % RUN_LENGTH
@@ -34,35 +38,37 @@ def permuted_runs(rng: np.random.Generator, blocks: np.ndarray) -> np.ndarray:
 PERMUTED_RUNS = Sampling(permuted_runs, visits_all=True)
 
 
-#: With passes="auto", passes in an iteration at least and at most, and the operations that pay for moving z and w, per
-#: weight: as long as visits have not done so many, there are more passes.
+#: With passes="auto", an iteration has at least FEW_PASSES and at most MOST_PASSES passes. Between these limits there
+#: are more passes while the visits of the iteration have done fewer than OPERATIONS_PER_WEIGHT operations per weight,
+#: about the cost of moving z and w.
 FEW_PASSES, MOST_PASSES = 3, 10
 OPERATIONS_PER_WEIGHT = 4.0
 
 
 class BlockSolves(Solver):
-    """Exact block solves: the dual is maximised over one example at a time, in closed form.
+    """Exact block solves: each visit maximises the dual over one example, in closed form.
 
-    The best average of block i with all others fixed maximises ``theta_i'd - A_i/2 |d|^2`` over ``d = mu - mu_i``, with
-    ``A_i = c_i |x_i|^2 / lam``: for multiclass models the projection of ``mu_i + theta_i/A_i`` onto the simplex, for
-    multilabel models without a tree a clipped step of every label. (Without features, |x_i| = 0, it is the best
-    corner.) No step is searched for and no outputs are stored.
+    The best average of block i, with all other blocks fixed, maximises ``theta_i'd - A_i/2 |d|^2`` over
+    ``d = mu - mu_i``, with ``A_i = c_i |x_i|^2 / lam``. For multiclass models this average is the projection of
+    ``mu_i + theta_i/A_i`` onto the simplex; for multilabel models without a tree it is a clipped step of every label.
+    (If |x_i| = 0, it is the best corner.) There is no line search, and no outputs are stored.
 
-    Between certificates only those labels of an example are looked at that have mass or nearly got some at the last
-    certificate, and examples that cannot move are left out. A certificate asks the oracle about all.
+    Between certificates a visit reads only the labels of an example that have mass or were close to getting mass at the
+    last certificate. Examples that cannot move are not visited. A certificate calls the oracle on all examples.
 
     Parameters
     ----------
     acceleration : float or "features"
-        The ratio of an outer loop, as of :class:`MultiPlane`: each iteration works on
-        ``P(w) + ratio lam/2 |w - z|^2``, whose z runs ahead of the solutions; 0 for none. With "features" the distance
-        from z is measured in units of the features. The dual may then fall from one iteration to the next.
+        The ratio of an accelerated outer loop; 0 for no outer loop. As in :class:`MultiPlane`, each iteration works on
+        ``P(w) + ratio lam/2 |w - z|^2``, where z runs ahead of the iterates. With "features" the distance from z is
+        measured in units of the features. With an outer loop the dual may fall from one iteration to the next.
     passes : "auto" or int
-        Passes in each iteration. The first visits all examples that can move, the others those that did. With "auto"
-        three, or more where d is so large that moving z would cost more than they do.
+        Number of passes in each iteration. The first pass visits all examples that can move; the other passes visit
+        only the examples that moved at their last visit. With "auto" there are three passes, or more if d is so large
+        that moving z would cost more than the passes. The first iteration of a run always has only one pass.
     gap_every : "auto" or int
-        Iterations between certificates. With "auto" one is taken when the last two promise the target, and they take
-        about a fifth of the visits at most.
+        Number of iterations between certificates. With "auto" the solver computes a certificate when the last two
+        certificates predict that the gap has reached its target; certificates take at most about a fifth of the visits.
 
     Examples
     --------
@@ -91,7 +97,7 @@ class BlockSolves(Solver):
         problem.open_lists(SLACK)
 
     def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
-        self.prepare(problem)  # all parts: mass may have moved since the last certificate
+        self.prepare(problem)  # list all parts again: mass may have moved since the last certificate
         runner = PassRunner(problem, run)
         runner.begin()
 
@@ -109,7 +115,10 @@ class BlockSolves(Solver):
         return Schedule(int(self.gap_every))
 
     def _iteration(self, runner: PassRunner, rng: np.random.Generator, first: bool) -> float:
-        """Some passes, each over the blocks that the one before has moved, or only one; returns the dual gain."""
+        """Make the passes of one iteration and return the dual gain; the first iteration has only one pass.
+
+        Every pass after the first visits only the blocks that moved at their last visit.
+        """
         run, problem = runner.run, runner.problem
         assert problem.lists is not None
         problem.lists.idle[:] = False
@@ -124,14 +133,17 @@ class BlockSolves(Solver):
         return gain
 
     def _pays(self, problem: DualProblem, visits: int) -> bool:
-        """Whether so many visits are worth moving z and w after them; by counts, where the model has them."""
+        """Return whether the given number of visits is enough work to move z and w after it.
+
+        The answer is True if there is no outer loop or the model does not count its operations.
+        """
         operations = problem.form.oracle_operations(problem.data)
         if not self.acceleration or operations is None:
             return True
         return visits * operations >= OPERATIONS_PER_WEIGHT * problem.form.dim * problem.n_blocks
 
     def _check_stall(self, runner: PassRunner, gain: float) -> None:
-        """After an iteration that gained nothing: solve every block over all its parts; if that gains nothing, stop."""
+        """After an iteration without gain, solve every block over all its parts; end the run if this gains nothing."""
         problem = runner.problem
         if gain > CLEAR_GAIN * runner.run.value_at_zero or gain > problem.smallest_gain():
             return

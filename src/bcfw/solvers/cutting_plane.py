@@ -1,4 +1,4 @@
-"""Cutting planes (Joachims, Finley and Yu, 2009): one slack variable with a QP over planes, or one per example."""
+"""The solver CuttingPlane (Joachims, Finley and Yu, 2009), with one slack variable or with one slack per example."""
 
 from __future__ import annotations
 
@@ -27,37 +27,39 @@ from bcfw.solvers.plane_vectors import DenseVectors, SparseVectors, vectors_for
 from bcfw.solvers.run import SolverRun
 from bcfw.solvers.schedule import Predicted
 
-#: A plane of cached outputs is used while it is violated by more than the target and by more than this share of the gap
-#: at the last pass of the oracle.
+#: A plane of cached outputs is added while its violation is above the target and above this share of the gap at the
+#: last pass of the oracle.
 CACHE_SHARE = 0.1
 
-#: Planes without mass leave after so many solutions of the master problem.
+#: A plane is removed if it has had no mass in this many consecutive solutions of the master problem.
 IDLE = 20
 
-#: The master problem of n slack variables is solved when a pass over the stored outputs gains at most this share of the
-#: target, or after so many passes.
+#: The master problem of n slack variables counts as solved when a pass over the stored outputs gains at most the share
+#: SOLVED of the target, or after MOST_STORE_PASSES passes.
 SOLVED = 0.01
 MOST_STORE_PASSES = 1000
 
-#: What a visit to the store is taken to cost, relative to one with the oracle, where certificates are planned.
+#: Assumed cost of a store visit, relative to a visit with the oracle, in the schedule of certificates.
 STORE_COST = 0.2
 
 
 class CuttingPlane(Solver):
-    """Cutting planes: the problem is solved over the outputs found so far, then the oracle is asked for more.
+    """Cutting planes: solve the problem over the outputs found so far, then call the oracle for new outputs.
 
-    - slack="one": one constraint, a *plane*, for all examples together, ``sum_i c_i H_i(y_i; w) <= xi``. A pass of the
-      oracle gives the most violated one; then the problem over all planes, a QP with one variable each, is solved by
-      PIQP (``pip install 'bcfw[qp]'``). Planes of outputs that the oracle returned before are used without calls while
-      they are violated by more than the target.
-    - slack="n": constraints for every example. The problem over all of them is solved by passes of pairwise steps over
-      the stored outputs, to convergence, after each pass of the oracle.
+    - slack="one": one slack variable xi. Each constraint, a *plane*, takes one output y_i of every example:
+      ``sum_i c_i H_i(y_i; w) <= xi``. A pass of the oracle gives the most violated plane. Then PIQP
+      (``pip install 'bcfw[qp]'``) solves the problem over all planes found so far, a QP with one variable per plane.
+      Planes of outputs that the oracle returned earlier are added without oracle calls while their violation is above
+      the target.
+    - slack="n": one slack variable per example. After each pass of the oracle, passes of pairwise steps over the stored
+      outputs solve the problem over all constraints found so far.
 
     Parameters
     ----------
     slack : "one" or "n"
+        One slack variable for all examples together, or one slack variable per example.
     max_labelings : int
-        Outputs kept per example, the truth among them.
+        Number of outputs kept per example, including the truth.
 
     Examples
     --------
@@ -118,9 +120,15 @@ class CuttingPlane(Solver):
 
 
 class Plane(NamedTuple):
-    """One output of every block.
+    """A cutting plane: one output of every block.
 
-    ``ell`` is that of a dual point with all mass there, ``losses`` (n,) and ``labelings`` are by block. Its v is apart.
+    Attributes
+    ----------
+    ell : the ell of the dual point that has all mass on these outputs
+    losses : (n,) losses of the outputs; for the initial plane, the ell_i of the initial dual point
+    labelings : the outputs, laid out by the model; None for the initial plane
+
+    The plane's vector v is kept in ``OneSlack.vectors``.
     """
 
     ell: float
@@ -129,17 +137,17 @@ class Plane(NamedTuple):
 
 
 class OneSlack:
-    """A run with one slack variable.
+    """A run of the cutting-plane method with one slack variable.
 
-    The dual point is a mixture of planes: that at the start, whatever it is, and those found since. The problem's state
-    is made out of it only where someone asks for it: when a checkpoint is saved, and at the end.
+    The dual point is a mixture of the initial dual point and the planes found since. The mixture is written to the
+    problem's state only when a checkpoint is saved and at the end of the run.
 
     Parameters
     ----------
     problem : DualProblem, without bounds and with an exact oracle
     run : SolverRun
     slots : int
-        Outputs kept per block.
+        Number of outputs kept per block.
     """
 
     def __init__(self, problem: DualProblem, run: SolverRun, slots: int) -> None:
@@ -157,14 +165,14 @@ class OneSlack:
 
     @property
     def passes(self) -> int:
-        """Passes of the oracle."""
+        """Number of passes of the oracle in steps so far."""
         return self.run.calls // len(self.problem.blocks)
 
     def solve(self) -> Outcome:
-        """Iterate until the run ends; the best weights certified are returned."""
+        """Iterate until the run ends, and return the best weights that were certified."""
         run, problem = self.run, self.problem
         run.point = lambda: self.w.copy()
-        if problem.point is not None:  # where an earlier run ended may be good enough
+        if problem.point is not None:  # the weights that an earlier run returned may be good enough
             run.keep_best(certify_weights(problem, problem.point), problem.point)
             problem.point = None
         problem.outside = self._settled
@@ -187,7 +195,7 @@ class OneSlack:
         return best_outcome(problem, run, self.passes)
 
     def _ask_oracle(self) -> tuple[Certificate, Plane, np.ndarray]:
-        """The best certificate so far, after a pass of the oracle at w, and the plane that it found with its v."""
+        """Make a pass of the oracle at w; return the best certificate so far, the new plane and the plane's v."""
         problem = self.problem
         self.rounds += 1
         plane, v, hinges = self._find_plane(self.rounds)
@@ -197,7 +205,10 @@ class OneSlack:
         return self.run.keep_best(found, self.w), plane, v
 
     def _find_plane(self, number: int) -> tuple[Plane, np.ndarray, np.ndarray]:
-        """The plane of the oracle's outputs at w in round ``number``, or of cached ones for 0; its v; hinge losses."""
+        """Return the plane with the largest value at w, its v and the (2, n) hinge losses of its outputs.
+
+        In round ``number`` > 0 the plane takes the oracle's outputs; for 0 it takes the best cached outputs.
+        """
         problem, n = self.problem, self.problem.n_blocks
         labels = problem.form.make_labelings(problem.data)
         found = np.zeros((2, n)), np.zeros(n), labels, np.zeros_like(self.w)
@@ -206,7 +217,7 @@ class OneSlack:
         return Plane(float(problem.state.c @ search.losses), search.losses, labels), search.v, search.hinges
 
     def _use_cache(self, gap: float) -> None:
-        """Add planes of cached outputs as long as they are violated by more than the target."""
+        """Add planes of cached outputs while their violation is above the target and above a share of ``gap``."""
         run, lam, c = self.run, self.problem.lam, self.problem.state.c
         least = max(run.gap_target, CACHE_SHARE * gap)
         while True:
@@ -220,7 +231,7 @@ class OneSlack:
             run.save_if_due()
 
     def _add(self, plane: Plane, v: np.ndarray) -> bool:
-        """Solve the master problem with one plane more; False if the dual gains no more than rounding."""
+        """Add a plane and solve the master problem; return False if the dual gains no more than rounding."""
         lam = self.problem.lam
         if self.vectors is None:
             self.vectors = vectors_for(v)
@@ -240,7 +251,7 @@ class OneSlack:
         return has_gained
 
     def _drop_idle(self, vectors: DenseVectors | SparseVectors) -> None:
-        """Forget planes that have had no mass for a while; that at the start stays."""
+        """Remove planes that have had no mass in the last ``IDLE`` solutions; the initial plane always stays."""
         self.idle = np.where(self.mass > 0.0, 0, self.idle + 1)
         kept = np.flatnonzero((self.idle < IDLE) | (np.arange(len(self.idle)) == 0))
         if len(kept) < len(self.planes):
@@ -250,7 +261,7 @@ class OneSlack:
             self.gram = self.gram[np.ix_(kept, kept)]
 
     def _settle(self) -> None:
-        """Make the mixture of planes the problem's dual point: block averages, ell and v."""
+        """Write the mixture of planes to the problem's state: block averages, ell and v."""
         problem, form = self.problem, self.problem.form
         mu, ell = self.start
         problem.state = problem.state._replace(mu=tuple(form.import_mu(problem.data, [np.array(a) for a in mu])))
@@ -266,7 +277,7 @@ class OneSlack:
 
     @contextlib.contextmanager
     def _settled(self) -> Iterator[None]:
-        """For a snapshot in the middle of the run."""
+        """Context for a snapshot during the run: the state is the mixture, and ``point`` holds the best weights."""
         self._settle()
         problem, best = self.problem, self.run.best
         problem.point = None if best is None else best[1].copy()

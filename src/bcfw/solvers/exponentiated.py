@@ -1,4 +1,4 @@
-"""Online exponentiated gradient on the dual (Collins, Globerson, Koo, Carreras and Bartlett, 2008)."""
+"""The solver ExponentiatedGradient: online steps on the dual (Collins, Globerson, Koo, Carreras and Bartlett, 2008)."""
 
 from __future__ import annotations
 
@@ -18,32 +18,35 @@ from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.run import SolverRun
 
-#: At the start a wrong label has exp(-FIRST_LOSS) of the truth's mass: all outputs have some, and w is small.
+#: At the start the part with the largest loss of its block has the factor exp(-FIRST_LOSS) relative to the truth: all
+#: outputs have some mass, and w is small.
 FIRST_LOSS = 10.0
 
-#: First distributions that are tried at most, and the share of such a mass that must at least be best: where it is more
-#: than half, the dual is not negative.
+#: At most MOST_STARTS initial distributions are tried. The exact step from the truths towards a distribution gives the
+#: best share of the mass off the truths. A distribution is accepted if this share is at least ENOUGH: if the share is
+#: at least half, the dual value is not negative.
 MOST_STARTS = 5
 ENOUGH = 0.5
 
-#: The first step size that is tried; too long ones are halved.
+#: The first step size that is tried; a step size that is too long is halved.
 FIRST_STEP = 1.0
 
 
 class ExponentiatedGradient(Solver):
     """Online exponentiated gradient: ``alpha_i(y) <- alpha_i(y) exp(eta_i H_i(y; w)) / Z``, one example at a time.
 
-    Every output keeps some mass, and a block is known by the scores ``u_i`` of its parts: the step is
-    ``u_i += eta_i theta_i(w)``, and sums over all outputs (marginals) replace the oracle. Steps are halved until the
-    dual does not fall, and made longer where floating point does not see them. For models that offer marginals, without
-    bounds on w, and from the start only: block averages do not tell the u_i that belong to them.
+    Every output keeps some mass. The distribution of block i is given by the scores ``u_i`` of its parts: a step is
+    ``u_i += eta_i theta_i(w)``, and sums over all outputs (marginals) replace the oracle. A step size is halved until
+    the dual does not fall, and made longer if the step is lost in rounding. The model must offer marginals, and w must
+    have no bounds. A run cannot continue from a warm start: block averages do not determine their u_i.
 
     Parameters
     ----------
     sampling : "uniform", "permuted" or "cyclic"
-        Blocks are drawn with replacement, each once per pass in a new random order, or all in order.
+        The blocks of a pass: n blocks drawn with replacement, every block once in a new random order, or every block
+        once in the order of the data.
     gap_every : int
-        Passes between certificates, which ask the oracle.
+        Number of passes between certificates; a certificate calls the oracle on all examples.
 
     Examples
     --------
@@ -90,7 +93,7 @@ class ExponentiatedGradient(Solver):
 
 
 class ExponentRunner(PassRunner):
-    """Passes of exponentiated steps; made with the blocks at their first distributions."""
+    """Runs passes of exponentiated-gradient steps; the constructor puts all blocks at their initial distributions."""
 
     def __init__(self, problem: DualProblem, run: SolverRun) -> None:
         super().__init__(problem, run)
@@ -114,10 +117,11 @@ class ExponentRunner(PassRunner):
         self._start()
 
     def _start(self) -> None:
-        """Put all blocks at their first distributions.
+        """Put all blocks at their initial distributions.
 
-        Large features need little mass: as long as the dual is below that of no mass, there is less of it, by the exact
-        step from there.
+        With large features, the initial mass off the truths must be small. The exact step from the truths towards the
+        distributions gives the best share of this mass; while the share is below ``ENOUGH``, the mass is multiplied by
+        the share.
         """
         problem, exponents = self.problem, self.exponents
         losses, offsets = exponents.l, exponents.offsets
@@ -132,7 +136,7 @@ class ExponentRunner(PassRunner):
             if not 0.0 < share < ENOUGH:
                 break
             less -= np.log(share)
-        problem.tally[:] = tally  # these are no steps
+        problem.tally[:] = tally  # the visits above do not count as steps
 
     def _sweep(self, part: Visits, exponents: Exponents) -> None:
         self.problem.sweep(exponent_pass, part.n_visits, tuple(part), tuple(self.rule), tuple(exponents))

@@ -1,4 +1,4 @@
-"""Iterations of several passes, with or without an accelerated outer loop around them, and certificates in between."""
+"""The loop over iterations of solvers whose iterations have several passes, with or without acceleration."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def iterate(
     iteration: Callable[[int], float],
     check_stall: Callable[[int, float], None],
 ) -> Outcome:
-    """Iterate until the run ends.
+    """Iterate until the run ends, with certificates in between, and return the outcome.
 
     Parameters
     ----------
     runner : PassRunner
-        One that has begun.
+        The runner, whose ``begin`` has been called.
     acceleration : float or "features"
-        The ratio of the outer loop; 0 for none.
+        The ratio of the accelerated outer loop; 0 for no outer loop.
     schedule : Schedule
-        When certificates are planned.
-    iteration : function of a number
-        Makes the passes of that iteration, the first being 1; returns the gain of the dual.
-    check_stall : function of a number and a gain
-        Ends the run where nothing can be gained any more.
+        The iterations after which certificates are planned.
+    iteration : function of the number of an iteration
+        Makes the passes of this iteration and returns the dual gain. The first iteration has number 1.
+    check_stall : function of the number of an iteration and its dual gain
+        Ends the run if no step can gain anything any more.
     """
     run, outer = runner.run, outer_loop(runner, acceleration)
     run.accelerated = outer is not None
@@ -54,7 +54,7 @@ def iterate(
 
 
 def outer_loop(runner: PassRunner, acceleration: Any) -> Acceleration | None:
-    """The outer loop of a solver with this option."""
+    """Return the accelerated outer loop for the option ``acceleration``; None for 0."""
     if acceleration == "features":
         return FeatureAcceleration(runner)
     return Acceleration(runner, float(acceleration)) if acceleration else None

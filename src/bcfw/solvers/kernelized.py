@@ -1,4 +1,4 @@
-"""Block-coordinate Frank-Wolfe by kernel values (bcfw-2013, section 5): no weights, only dual variables."""
+"""The solver KernelBCFW (bcfw-2013, section 5): training with kernel values and dual variables, without weights."""
 
 from __future__ import annotations
 
@@ -23,44 +23,49 @@ from bcfw.solvers.run import SolverRun
 
 
 class KernelBCFW(Solver):
-    """Block-coordinate Frank-Wolfe with an input kernel k, or a joint kernel, in the place of explicit features.
+    """Block-coordinate Frank-Wolfe with an input kernel k, or a joint kernel, instead of explicit features.
 
     Two joint features ``phi(x, y)`` and ``phi(x', y')`` have the inner product ``sum_{t, s} k(x_t, x'_s) [y_t = y'_s]``
-    over the inputs of the two examples (one for ``Multiclass``, one per position for ``Chain``), and for chains that of
-    the counts of transitions and ends. The weights are never formed: a state are the block averages mu_i, the
-    coefficients ``beta_p = c_j/lam (z(y_j) - mu_j)(p)`` of all inputs, and their scores ``sum_s k(x_p, x_s) beta_s``,
-    which a step on example j changes by the kernel rows of its inputs. Rows are computed when a step needs them.
-    Certificates compute all scores anew out of the coefficients.
+    over the inputs of the two examples (one input for ``Multiclass``, one per position for ``Chain``); for chains the
+    inner product of the counts of transitions and ends is added. The weights are never formed. The state consists of
+    the block averages mu_i, the coefficients ``beta_p = c_j/lam (z(y_j) - mu_j)(p)`` of all inputs, and the scores
+    ``sum_s k(x_p, x_s) beta_s``. A step on example j changes the scores by the kernel rows of the inputs of example j;
+    kernel rows are computed when a step needs them. Certificates compute all scores anew from the coefficients.
 
-    With ``kernel="joint"`` the features of pairs (x, y) are known by the model's own kernel between them
-    (:class:`bcfw.JointKernelModel`); the state are then coefficients of pairs.
+    With ``kernel="joint"``, the inner products of the features of pairs (x, y) are the values of the model's own kernel
+    (:class:`bcfw.JointKernelModel`), and the state consists of coefficients of pairs.
 
-    The result's ``w`` is None; ``predict`` works, and ``kernel_weights`` are the support vectors. It can neither be
-    saved nor continued.
+    The result's ``w`` is None; ``predict`` works, and ``kernel_weights`` are the support vectors. The final state can
+    neither be saved nor continued.
 
     Parameters
     ----------
     kernel : "rbf", "linear", "poly", "precomputed", function or "joint"
-        ``exp(-gamma |x - x'|^2)``, ``x'x'``, ``(gamma x'x' + coef0)^degree``; rows of X that hold the values of an
-        input with all training inputs; a function of two (N, F) matrices that returns their (N, N') values; or the
-        model's ``joint_kernel``. The matrix of values must be symmetric and positive semidefinite.
+        The kernel. The matrix of its values must be symmetric and positive semidefinite.
+
+        - "rbf": ``exp(-gamma |x - x'|^2)``;
+        - "linear": the inner product ``<x, x'>``;
+        - "poly": ``(gamma <x, x'> + coef0)^degree``;
+        - "precomputed": each row of X holds the kernel values of an input with all training inputs;
+        - a function of an (N, F) and an (N', F) matrix that returns the (N, N') kernel values;
+        - "joint": the model's ``joint_kernel``.
     gamma : "scale", "auto" or float
-        ``1 / (F var(X))``, ``1 / F``, or the number itself.
+        ``1 / (F var(X))``, ``1 / F``, or the number itself, for "rbf" and "poly".
     degree, coef0 : int, float
-        Of "poly".
+        The constants of "poly".
     bias : float
-        Beside its features every input has a constant one of this value: ``bias^2`` is added to k.
+        Value of a constant feature that every input has besides its own features: ``bias^2`` is added to k.
     step : "auto", "solve", "fw" or "batch"
         - "solve": exact block solves (:class:`BlockSolves`), for models that offer them;
         - "fw": Frank-Wolfe steps on one example at a time (bcfw-2013, Alg. 4);
-        - "batch": one step for all examples (Alg. 2);
-        - "auto": "solve" where it is offered, else "fw".
+        - "batch": one step on all examples at once (bcfw-2013, Alg. 2);
+        - "auto": "solve" if the model offers block solves, else "fw".
     sampling : "permuted", "uniform", "cyclic", "gap" or "max-gap"
-        With "fw", the order of a pass, as of :class:`BCFW`.
+        The blocks that a pass visits with step="fw" (see :class:`BCFW`).
     gap_every : "auto" or int
-        Passes between certificates; with "auto" ten, or for "solve" as :class:`BlockSolves` chooses.
+        Number of passes between certificates. "auto" means ten passes; with "solve", :class:`BlockSolves` chooses.
     cache_mb : float
-        Megabytes of kernel rows that are kept. Rows that were not used for longest are forgotten first.
+        Megabytes of kernel rows that are kept. The least recently used rows are dropped first.
 
     Examples
     --------
@@ -131,7 +136,7 @@ class KernelBCFW(Solver):
         return isinstance(self.kernel, str) and self.kernel == "joint"
 
     def open(self, problem: DualProblem) -> KernelProblem | JointProblem:
-        """The same problem by kernel values."""
+        """Return the dual problem in kernel values that corresponds to ``problem``."""
         if self._is_joint:
             return JointProblem(problem, float(self.cache_mb))
         X = matrix_of(problem.data)
@@ -139,7 +144,7 @@ class KernelBCFW(Solver):
         return KernelProblem(problem, TrainingKernel(kernel, X), float(self.cache_mb))
 
     def _inner_solver(self, problem: DualProblem) -> Solver:
-        """Whose passes are made on the problem by kernel values."""
+        """Return the solver that makes the passes on the problem in kernel values."""
         if self.step == "batch":
             return BatchFW()
         if self.step == "solve" or (self.step == "auto" and "block solves" in problem.form.offers):

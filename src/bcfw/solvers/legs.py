@@ -1,4 +1,4 @@
-"""Training in legs: runs that can be killed at any moment and go on as if nothing had happened."""
+"""Training in legs with a checkpoint after each leg, so that a killed run resumes exactly and loses at most one leg."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from bcfw.saved_arrays import SavedArrays
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.run import SolverRun
 
-#: Begins the names of what a checkpoint of legs holds besides the dual state.
+#: Prefix of the names of the arrays that a checkpoint of legs holds in addition to the dual state.
 PREFIX = "legs_"
 
-#: Columns of the history that are NaN without a dual point.
+#: Columns of the history that are NaN in runs of solvers without a dual point.
 OF_THE_DUAL = ("dual", "gap", "gap_bound")
 
 
 @dataclass(frozen=True)
 class Legs:
-    """A checkpoint file after every so many passes, from which a killed run goes on exactly.
+    """A checkpoint file that is written every ``passes`` passes, and from which a killed run resumes exactly.
 
-    Training goes in *legs* of ``passes`` passes. At the end of each the state is saved, and the next leg starts from
-    what was saved: the dual point and the best weights, with random numbers of its own. So a run that is continued from
-    the file (``warm_start`` with the same path) takes the same steps, to the same certificate, as one that was never
-    interrupted, and at most one leg is lost. What a solver remembers besides (momentum, averages, the cache) starts
-    again in each leg, and so do the outputs that were kept of models written in Python: legs should be long enough for
-    that. The solver must not read the clock; "auto" does so for oracles whose operations are not counted.
+    Training is divided into *legs* of ``passes`` passes. Each leg ends by saving the state. The next leg starts from
+    the saved state (the dual point and the best weights) and has its own random numbers. So a run that is resumed from
+    the file (``warm_start`` with this path) repeats the steps and the final certificate of an uninterrupted run
+    exactly; at most one leg is lost. Everything else that a solver remembers (momentum, averages, the cache) starts
+    anew in each leg, and so do the stored outputs of models written in Python: legs should be long enough for this.
+    The solver must not read the clock; "auto" reads it if the model does not count the operations of its oracle.
 
     Parameters
     ----------
     path : path
         The checkpoint file.
     passes : float
-        Passes in a leg, at least 1.
+        Number of passes in a leg, at least 1.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Legs:
 
 
 class Journey:
-    """A run in legs.
+    """A run of a solver that is divided into legs.
 
     Parameters
     ----------
@@ -79,7 +79,8 @@ class Journey:
     solver : Solver
     seed : int
     start : (snapshot, its name) or None
-        What the problem was restored from. If it was written in legs, the run goes on with its counts.
+        The snapshot from which the problem was restored. If a run in legs has written it, this run continues its counts
+        and its history.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class Journey:
 
     @property
     def settings(self) -> str:
-        """What must be the same in all legs."""
+        """The settings that must be equal in all legs, as JSON."""
         return json.dumps(
             {
                 "solver": repr(self.solver),
@@ -113,7 +114,7 @@ class Journey:
         )
 
     def _go_on(self, saved: SavedArrays) -> None:
-        """Take over counts and history."""
+        """Take over the counts and the history of a saved run, or raise if its settings differ."""
         given = str(saved.snapshot[PREFIX + "settings"])
         if given != self.settings:
             raise OptionError(
@@ -131,7 +132,7 @@ class Journey:
         self.run.go_on(counts, history)
 
     def solve(self) -> Outcome:
-        """All legs until the run ends."""
+        """Run one leg after the other until the run ends, and return the outcome of the last leg."""
         run, whole = self.run, self.run.limit
         while True:
             run.limit = min(whole, run.effort(len(self.problem.blocks)) + self.legs.passes)
@@ -145,7 +146,7 @@ class Journey:
             self._rest()
 
     def _rest(self) -> None:
-        """Save the state before the next leg, and start from what was saved."""
+        """Save the state, and restore the problem from the saved snapshot for the next leg."""
         snapshot = snapshots.take(self.problem)
         run = self.run
         counts = {name: np.int64(getattr(run, name)) for name in run.COUNTS}

@@ -2,9 +2,10 @@
 
     maximise  D(a) = ell'a - a'G a/2   over  a >= 0, sum_j a_j = 1,        G_jk = lam <v_j, v_k>
 
-It is solved by PIQP, an interior-point method for dense problems (extra ``[qp]``), to an accuracy relative to the
-largest numbers in G and ell. Where features are large, D and the best masses are far smaller; so an active-set method
-goes on from that solution (Wolfe, 1976), for which only the rounding of its own numbers counts.
+PIQP, an interior-point method for dense problems (extra ``[qp]``), solves the QP to an accuracy relative to the largest
+numbers in G and ell. If features are large, D and the best masses are far smaller than these numbers. Therefore an
+active-set method (Wolfe, 1976) continues from PIQP's solution; its accuracy is limited only by the rounding of the
+numbers that it uses.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ import numpy as np
 from bcfw.errors import BcfwError
 from bcfw.passes.steps import exact_step
 
-#: Accuracy asked for, after the objective has been scaled to numbers of order one.
+#: Accuracy required of PIQP, for an objective that is scaled to numbers of order one.
 ACCURACY = 1e-10
 
-#: Masses below this are zero: an interior point has none.
+#: Masses of PIQP up to this number are set to zero: an interior point has no zero masses.
 NO_MASS = 1e-9
 
-#: The rounding of slopes, relative to what they are sums of; what is added to curvatures of one, so that planes may be
-#: nearly the same; and there are so many rounds of the active-set method per plane at most.
+#: The rounding of slopes, relative to the numbers that are added up in a slope; the number that is added to curvatures
+#: scaled to one, so that planes may be nearly equal; and the largest number of active-set rounds per plane.
 SLOPE_ROUNDING = 1e-16
 SINGULAR = 1e-14
 MOST_ROUNDS = 2
@@ -34,7 +35,7 @@ class QPUnavailableError(BcfwError, ImportError):
 
 
 def require_qp_solver() -> Any:
-    """The module of the QP solver, or one error that says how to get it."""
+    """Return the module of the QP solver. Raise an error that says how to install it if it is missing."""
     try:
         import piqp
     except ImportError as error:
@@ -43,13 +44,15 @@ def require_qp_solver() -> Any:
 
 
 def master_masses(gram: np.ndarray, ell: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """(J,) masses that maximise D, at least as good as the best ones between ``start`` and the last plane.
+    """Return (J,) masses that maximise D up to rounding.
+
+    The masses are at least as good as the best masses between ``start`` and the last plane.
 
     Parameters
     ----------
-    gram : (J, J) G
-    ell : (J,)
-    start : (J,) feasible masses, with none on the last plane
+    gram : (J, J) the matrix G
+    ell : (J,) the ell of every plane
+    start : (J,) feasible masses, with no mass on the last plane
     """
     best = stepped(gram, ell, start)
     found = solution(gram, ell)
@@ -59,9 +62,10 @@ def master_masses(gram: np.ndarray, ell: np.ndarray, start: np.ndarray) -> np.nd
 
 
 def polished(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """Better masses, as long as the next ones gain: of the planes with mass, and of the one with the largest slope.
+    """Improve the masses by rounds of an active-set method until a round gains nothing; return the best masses.
 
-    Where planes are too similar for that, mass moves from one plane to another.
+    A round maximises D over the planes with mass and the plane with the largest slope. If this gains nothing, because
+    planes are too similar, the round moves mass from one plane to another instead.
     """
     for _ in range(MOST_ROUNDS * len(ell)):
         support = mass > 0.0
@@ -76,7 +80,10 @@ def polished(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray) -> np.ndarray:
 
 
 def pairwise_stepped(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """The exact step from the plane with the smallest slope, of those with mass, to the one with the largest."""
+    """Return the masses after the exact step that moves mass to the plane with the largest slope.
+
+    The step takes the mass from the plane that has the smallest slope among the planes with mass.
+    """
     slope = ell - gram @ mass
     best, worst = np.argmax(slope), np.argmin(np.where(mass > 0.0, slope, np.inf))
     curvature = gram[best, best] - 2.0 * gram[best, worst] + gram[worst, worst]
@@ -88,7 +95,7 @@ def pairwise_stepped(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray) -> np.
 
 
 def gains(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray, better: np.ndarray) -> bool:
-    """Whether D gains from the change of the masses more than the rounding of its slope there."""
+    """Return whether the change of the masses increases D by more than the rounding of the slope along the change."""
     change = better - mass
     slope, size = ell - gram @ mass, np.abs(ell) + np.abs(gram) @ mass
     gain = float(slope @ change - 0.5 * change @ (gram @ change))
@@ -96,7 +103,7 @@ def gains(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray, better: np.ndarra
 
 
 def best_on_face(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray, support: np.ndarray) -> np.ndarray:
-    """The best masses of some planes, or where one after the other has lost its mass on the way there."""
+    """Return the best masses on the planes of ``support``; a plane that loses its mass on the way is left out."""
     mass, support = mass.copy(), support.copy()
     while True:
         planes = np.flatnonzero(support)
@@ -116,7 +123,10 @@ def best_on_face(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray, support: n
 
 
 def newton_step(gram: np.ndarray, slope: np.ndarray, others: np.ndarray, heaviest: int) -> np.ndarray:
-    """How the masses of ``others`` reach the maximum where no mass has bounds; the heaviest plane pays for them."""
+    """Return the change of the masses of ``others`` that maximises D if masses may be negative.
+
+    The mass of the heaviest plane changes by minus the sum of these changes.
+    """
     if not len(others):
         return np.zeros(0)
     row = gram[heaviest, others]
@@ -129,12 +139,12 @@ def newton_step(gram: np.ndarray, slope: np.ndarray, others: np.ndarray, heavies
 
 
 def value(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray) -> float:
-    """D of some masses."""
+    """Return D of the given masses."""
     return float(ell @ mass - 0.5 * mass @ (gram @ mass))
 
 
 def stepped(gram: np.ndarray, ell: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """The exact step from ``start`` towards the last plane: what batch Frank-Wolfe would do."""
+    """Return the masses after the exact step from ``start`` towards the last plane, a step of batch Frank-Wolfe."""
     direction = -start
     direction[-1] += 1.0
     image = gram @ direction
@@ -142,7 +152,7 @@ def stepped(gram: np.ndarray, ell: np.ndarray, start: np.ndarray) -> np.ndarray:
 
 
 def solution(gram: np.ndarray, ell: np.ndarray) -> np.ndarray | None:
-    """The QP solver's answer as exact masses; None if it has none."""
+    """Return the QP solver's masses, without tiny ones and rescaled to sum to one; None if it found no solution."""
     piqp = require_qp_solver()
     count = len(ell)
     scale = max(float(np.max(np.diag(gram))), float(np.max(np.abs(ell))), np.finfo(float).tiny)

@@ -1,4 +1,4 @@
-"""Multi-plane block-coordinate Frank-Wolfe (multiplane-2015, Alg. 3), with pairwise steps if wanted."""
+"""The solver MultiPlane: multi-plane BCFW (multiplane-2015, Alg. 3), with Frank-Wolfe or pairwise steps."""
 
 from __future__ import annotations
 
@@ -18,44 +18,48 @@ from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.run import SolverRun
 from bcfw.solvers.schedule import Predicted, Schedule
 
-#: With passes="auto", the most passes over the store after one exact pass.
+#: With passes="auto", the largest number of passes over the store after one exact pass.
 MOST_STORE_PASSES = 1000
 
 
 class MultiPlane(Solver):
-    """Multi-plane BCFW: after each pass of the oracle, passes over the labelings that it has returned so far.
+    """Multi-plane BCFW: after each pass of the oracle, passes over the labelings that the oracle has returned so far.
 
-    A visit without oracle computes scores only at the parts that the block's stored labelings use, which is far cheaper
-    than a call; so more of what a call has found is used.
+    A store visit (a visit without an oracle call) computes scores only at the parts that the block's stored labelings
+    use, and is far cheaper than an oracle call. So the solver gains more from each labeling that the oracle has found.
 
     Parameters
     ----------
     step : "pairwise" or "fw"
-        Steps between two stored labelings, or from the whole block to one (as in the paper).
+        Pairwise steps between two stored labelings, or Frank-Wolfe steps of the whole block towards a labeling (as in
+        the paper).
     passes : "auto" or int
-        Passes over the store after each exact pass: a number, or as long as the last one gained more dual per unit of
-        time than the iteration so far (at least one).
+        Number of passes over the store after each exact pass. With "auto" there is at least one, and another one
+        follows while the last pass gained more dual per unit of cost than the iteration so far.
     clock : "wall" or "count"
-        What "auto" reads: the clock, or fixed costs (a visit without oracle costs ``store_cost`` visits with it), which
-        makes runs reproducible.
+        The cost that passes="auto" uses: "wall" means measured time; "count" means fixed costs (a store visit costs
+        ``store_cost`` visits with the oracle), which makes runs reproducible.
     store_cost : float
+        Cost of a store visit with clock="count", relative to a visit with the oracle.
     sampling : "permuted", "uniform", "cyclic", "gap" or "max-gap"
-        Order of the exact passes; passes over the store are permuted.
+        The blocks that an exact pass visits (see :class:`BCFW`); passes over the store are permuted.
     inactive : int
-        Labelings without weight that the oracle has not returned for so many iterations are forgotten.
+        A labeling without mass is removed if the oracle has not returned it for this number of iterations.
     max_labelings : int
-        Labelings kept per block.
+        Number of labelings kept per block.
     acceleration : float or "features"
-        With a ratio > 0 (10 is good), each iteration works on ``P(w) + ratio lam/2 |w - z|^2``, whose z runs ahead
-        of the solutions. With "features", the distance from z is measured in units of the features, which helps where
-        these are large, or of very different sizes; only for models with features in rows, and without bounds. Not
-        with averaging. The dual may then fall from one iteration to the next.
+        The ratio of an accelerated outer loop; 0 for no outer loop. With a ratio > 0 (10 is a good value), each
+        iteration works on ``P(w) + ratio lam/2 |w - z|^2``, where z runs ahead of the iterates. With "features" the
+        distance from z is measured in units of the features, which helps if features are large or differ much in size;
+        the model must have features in rows, and w no bounds. An outer loop cannot be combined with averaging. With an
+        outer loop the dual may fall from one iteration to the next.
     averaging : bool
-        Return the best mixture of the averages after exact steps and after steps without oracle.
+        Return the best mixture of two weighted averages: of the iterates after exact steps, and of the iterates after
+        store visits.
     gap_every : "auto" or int
-        Iterations between certificates. With "auto", one is taken when the last two let expect that the gap has reached
-        its target, and after five iterations without one; certificates then take at most a fifth of the cost, counted
-        in visits.
+        Number of iterations between certificates. With "auto" the solver computes a certificate when the last two
+        certificates predict that the gap has reached its target, and after five iterations without a certificate.
+        Certificates then take at most a fifth of the cost, counted in visits.
 
     Examples
     --------
@@ -127,7 +131,7 @@ class MultiPlane(Solver):
         return Schedule(int(self.gap_every))
 
     def _iteration(self, runner: PassRunner, rng: np.random.Generator, number: int) -> float:
-        """One exact pass and the passes over the store that pay; returns the dual gain."""
+        """Make one exact pass and the passes over the store that follow it; return the dual gain."""
         start = runner.run.seconds  # line 5 of Alg. 3: an exact pass
         total = runner.one_pass(SAMPLINGS[self.sampling], rng, self.plan(ORACLE, number))
         spent = self._cost(runner.run.seconds - start, 1.0)
@@ -149,7 +153,7 @@ class MultiPlane(Solver):
         return seconds if self.clock == "wall" else float(fixed)
 
     def plan(self, source: int, number: int) -> StorePlan:
-        """How a pass of iteration ``number`` uses the store."""
+        """Return the plan by which a pass of iteration ``number`` uses the store, with corners from ``source``."""
         return StorePlan(
             step=PAIRWISE if self.step == "pairwise" else FW,
             away_corner=WORST,

@@ -1,4 +1,4 @@
-"""What the solvers of the BCFW family share: passes in short calls, averages, certificates and the point to return."""
+"""The PassRunner of solvers that make passes: short compiled calls, averages, certificates and the point to return."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from bcfw.selection import SAMPLINGS, Sampling
 from bcfw.solvers.base import Outcome, best_outcome
 from bcfw.solvers.run import SolverRun
 
-#: A pass is cut into compiled calls of about this many seconds, so that limits, Ctrl-C and saves come soon.
+#: A pass is divided into compiled calls of about this many seconds, so that limits, Ctrl-C and saves take effect soon.
 CALL_SECONDS = 0.1
 
-#: A pass that gains this share of P(0) has not stalled; what the dual value can resolve need not be computed.
+#: A pass that gains more than this share of P(0) has not stalled; for other passes ``smallest_gain`` decides.
 CLEAR_GAIN = 1e-12
 
 
 class PassRunner:
-    """Makes the passes of a run over a problem: counts oracle calls, takes certificates, knows the point to return.
+    """Makes the passes of a run: counts oracle calls, computes certificates and determines the point to return.
 
     Parameters
     ----------
     problem : DualProblem, with or without an open store
     run : SolverRun
     tracks : int
-        Averages to keep: 0, 1, or 2 when passes over the store alone have one of their own.
+        Number of weighted averages of the iterates: 0, 1, or 2 if passes over the store have an average of their own.
     size : int
         Step size: ``EXACT_SIZE``, ``DECAY_SIZE`` or ``SHORT_SIZE``.
     by_gap : bool
-        Whether blocks are drawn by their gaps, which certificates must then refresh.
+        Whether blocks are chosen by their gaps; then every certificate also updates the gaps at the current iterate.
     """
 
     def __init__(
@@ -61,30 +61,34 @@ class PassRunner:
         self.by_gap = by_gap
         self.chunks = {ORACLE: 1, CACHE_FIRST: 1, STORE_ONLY: 1}
         run.point = lambda: problem.shown(self._weights())
-        #: Visits and seconds of the compiled calls of the last pass.
+        #: Number of visits and seconds of each compiled call of the last pass.
         self.timings: list[tuple[int, float]] = []
         self.certificate: Certificate | None = None
         self.last_gap = run.value_at_zero
-        #: Visits that must not be separated from each other: calls have a multiple of them.
+        #: Number of visits that belong together: the visits of a call are a multiple of it, unless the end of the pass
+        #: or the limit of the run comes first.
         self.together = 1
         self._visited = False
 
     @property
     def done(self) -> float:
-        """Oracle calls of steps, divided by the number of blocks."""
+        """Number of passes so far: the oracle calls of steps, divided by the number of blocks."""
         return self.run.calls / len(self.problem.blocks)
 
     @property
     def effort(self) -> float:
-        """What ``max_passes`` limits."""
+        """The number of passes that ``max_passes`` limits (see :meth:`bcfw.solvers.run.SolverRun.effort`)."""
         return self.run.effort(len(self.problem.blocks))
 
     def one_pass(
         self, sampling: Sampling, rng: np.random.Generator, plan: StorePlan | None = None, track: int = 0
     ) -> float:
-        """As many visits as there are blocks, in calls of about CALL_SECONDS; returns the dual gain."""
+        """Make one pass, in compiled calls of about CALL_SECONDS, and return its dual gain.
+
+        A pass makes as many visits as there are blocks that can move. It ends early if a limit of the run is reached.
+        """
         problem, run = self.problem, self.run
-        # Before the first pass all gaps count as infinite: every block is visited once.
+        # Before the first pass the gaps are unknown: every block is visited once.
         visits = sampling.visits(rng, problem.movable, problem.state.gap if self._visited else None)
         self._visited = True
         problem.expect(visits)
@@ -108,7 +112,7 @@ class PassRunner:
         return float(problem.tally[GAIN])
 
     def _visit(self, part: Visits, plan: StorePlan | None, track: int) -> None:
-        """One compiled call; the next of its kind is longer or shorter, so that it takes about CALL_SECONDS."""
+        """Make the visits of one compiled call, and adapt the length of the next calls to about CALL_SECONDS."""
         problem, source = self.problem, ORACLE if plan is None else plan.source
         problem.tally[CALLS] = 0.0
         before = self.run.seconds
@@ -125,18 +129,19 @@ class PassRunner:
         self.timings.append((part.n_visits, taken))
 
     def take_steps(self, part: Visits, plan: StorePlan | None, track: int) -> None:
-        """Visit some blocks and step on each; a solver with steps of its own has a subclass that takes these."""
+        """Visit some blocks and take a step on each; solvers with other steps override this method in a subclass."""
         self.problem.visit(part, self.rule._replace(track=track), plan)
 
     def check_stall(self, gain: float, sampling: Sampling, exact: StorePlan | None) -> None:
-        """After a pass that gained nothing: ask the oracle about every block; if that gains nothing, it is the end.
+        """After a pass without gain, make a pass of the oracle over every block; end the run if this gains nothing.
 
-        A pairwise step that takes the last mass of a labeling gains nothing where that mass is tiny, but makes room for
-        a better step: as long as there are such steps, the question is asked again.
+        ``exact`` is the plan of a pass that calls the oracle at every visit; None without a store. A pairwise step that
+        takes the last mass of a labeling gains nothing if the mass is tiny, but it makes a better step possible. The
+        pass is therefore repeated while it has such steps.
         """
         run, problem = self.run, self.problem
         run.check_limits(self.effort)
-        # An average still approaches iterates that no longer move.
+        # A weighted average may still improve when the iterates no longer move.
         if run.status is not None or gain > CLEAR_GAIN * run.value_at_zero or len(self.rule.averages):
             return
         if gain > problem.smallest_gain():
@@ -151,11 +156,11 @@ class PassRunner:
             if run.status is not None or gain > problem.smallest_gain():
                 problem.point = point
                 return
-        self.certify()  # at the dual point, which is the best where no step gains anything
+        self.certify()  # at the dual point, which is the best point known if no step gains anything
         run.stall(run.value_at_zero)
 
     def averaged(self, track: int) -> tuple[np.ndarray, float] | None:
-        """The weighted average of a track's iterates, as v and ell; None before its first step."""
+        """Return v and ell of the weighted average of a track's iterates; None before the track's first step."""
         v, ell, tally = self.problem.v, self.problem.ell, self.problem.tally
         place = AVERAGED_STEPS + track * TRACK_SIZE
         s = tally[place]
@@ -165,7 +170,7 @@ class PassRunner:
         return v - share * self.rule.averages[track], float(ell - share * tally[place + 1])
 
     def average(self) -> tuple[np.ndarray, float] | None:
-        """The average to return, as v and ell: of one track, or the best mixture of two; None without any."""
+        """Return v and ell of the only average, or of the best mixture of two averages; None without averages."""
         found = [self.averaged(track) for track in range(len(self.rule.averages))]
         points = [one for one in found if one is not None]
         if len(points) < 2:
@@ -178,18 +183,18 @@ class PassRunner:
         return v1 + t * direction, ell1 + t * (ell2 - ell1)
 
     def weights(self) -> np.ndarray:
-        """A copy of the weights to return: the current ones, those of the average, or others."""
+        """Return a copy of the weights to return: ``problem.point``, the weights of the average, or the current w."""
         return self._weights().copy()
 
     def _weights(self) -> np.ndarray:
-        """The weights to return, not to be kept: later passes change them."""
+        """Return the weights to return without a copy: later passes change the array."""
         if self.problem.point is not None:
             return self.problem.point
         average = self.average()
         return np.asarray(self.problem.solution() if average is None else self.problem.clip(average[0]))
 
     def certify(self) -> Certificate:
-        """Take a certificate at the current point, and record the best so far."""
+        """Compute a certificate at the current point, record the best certificate so far, and return the new one."""
         problem, average = self.problem, self.average()
         self.run.known = None
         if problem.point is not None:
@@ -197,15 +202,19 @@ class PassRunner:
         else:
             found = self.run.certify_state(problem) if average is None else certify_dual_point(problem, *average)
         if self.by_gap and (average is not None or problem.point is not None):
-            certify_state(problem)  # stale gaps of the iterate itself would mislead the draws for ever
+            certify_state(problem)  # update the gaps at the iterate: blocks are chosen by them
         self._accept(found)
         return found
 
     def begin(self) -> None:
-        """The certificate at the start, unless another solver has begun; none is taken where the run knows it."""
+        """Record the certificate at the start, unless another solver has already recorded one in this run.
+
+        The certificate is computed unless the run knows it (``run.known``).
+        """
         known, self.run.known = self.run.known, None
         if known is not None:
-            # The block gaps are known, too, unless they are infinite, or it is an estimate, or that of other weights.
+            # The state's block gaps belong to this certificate, unless they are infinite, the certificate is an
+            # estimate, or its weights are not the weights of the state.
             gaps = self.problem.state.gap[self.problem.movable]
             is_known = bool(np.isfinite(known.gap_bound) and np.isfinite(gaps).all())
             self._visited = is_known and self.problem.point is None
@@ -214,18 +223,18 @@ class PassRunner:
             self.certify()
 
     def _accept(self, found: Certificate) -> None:
-        """Record the best certificate so far, given that of the current point."""
+        """Record the best certificate so far, including the certificate ``found`` of the current point."""
         self.certificate = self.run.keep_best(found, self._weights())
         self.last_gap = found.gap
         self.run.record_certificate(self.problem, self.done, self.certificate)
 
     def finish(self) -> Outcome:
-        """Certify the current point, unless that was done, and return the best one."""
+        """Certify the current point unless its certificate is known, and return the best point of the run."""
         if self.certificate is None:
             self.certify()
         outcome = best_outcome(self.problem, self.run, self.done)
         if len(self.rule.averages):
-            certificate = certify_state(self.problem)  # first: it may rebuild w
+            certificate = certify_state(self.problem)  # before w is copied: it may rebuild w
             last = Outcome(self.problem.state.w.copy(), certificate, self.done)
             outcome = outcome._replace(last=last)
             self.problem.point = outcome.w.copy()
@@ -233,7 +242,7 @@ class PassRunner:
 
 
 def some_visits(visits: Visits, start: int, most: int) -> Visits:
-    """At most so many of the visits, from ``start`` on."""
+    """Return at most ``most`` of the visits, beginning with visit ``start``."""
     count = min(most, visits.n_visits - start)
     chosen = slice(start, start + count)
     if visits.kind == IN_ORDER:

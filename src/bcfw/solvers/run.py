@@ -1,4 +1,4 @@
-"""A run of a solver: what callbacks see of it, what it counts, and the rows of its history."""
+"""The state of a solver's run: counts of calls and visits, history, best certificate, and the info of callbacks."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from bcfw.run import Info, Run
 
 @dataclass(frozen=True)
 class PassInfo(Info):
-    """What a callback of :func:`bcfw.train` sees after each pass; return True from it to stop.
+    """The argument of a callback of :func:`bcfw.train`, after each pass; a callback that returns True stops the run.
 
-    ``primal``, ``dual`` and ``gap`` are those of the latest certificate, taken at ``certified_passes``; ``w`` is a copy
-    of the current weights.
+    ``primal``, ``dual`` and ``gap`` are the values of the latest certificate, which was computed after
+    ``certified_passes`` passes; ``w`` is a copy of the current weights.
     """
 
     @property
     def n_passes(self) -> float:
-        """Passes over the data so far."""
+        """Number of passes over the data so far."""
         return self.done
 
     @property
     def max_passes(self) -> float:
-        """How many it may make."""
+        """Largest number of passes of the run."""
         return self.limit
 
     @property
     def certified_passes(self) -> float:
-        """When the latest certificate was taken."""
+        """Number of passes before the latest certificate."""
         return self.latest["passes"]
 
     @property
     def primal(self) -> float:
-        """Objective of the weights at the latest certificate."""
+        """Primal objective at the latest certificate."""
         return self.latest["primal"]
 
     @property
     def dual(self) -> float:
-        """Proven lower bound of the optimum at the latest certificate."""
+        """Proved lower bound of the optimal value at the latest certificate."""
         return self.latest["dual"]
 
     @property
@@ -63,18 +63,18 @@ class SolverRun(Run):
 
     Attributes
     ----------
-    problem : the problem that steps are taken on; a solver by kernel values takes them on one of its own
-    value_at_zero : P(0) of the problem, the unit of tolerances
-    calls : oracle calls of steps
-    cached_visits : visits that may have used the cache instead of the oracle
-    store_visits : visits to the store alone
-    known : certificate of the point that the next solver begins with, if it needs no pass of the oracle
-    best : the smallest primal and the largest dual value certified so far, w = 0 included, and the weights that have
-        this primal value
-    accelerated : whether the certified weights are those of an accelerated outer loop
+    problem : the problem on which steps are taken; :class:`bcfw.solvers.KernelBCFW` sets its problem in kernel values
+    value_at_zero : P(0) of the problem, the unit of tolerances (see ``DualProblem.value_at_zero``)
+    calls : number of oracle calls of steps
+    cached_visits : number of visits that may have used the cache instead of the oracle
+    store_visits : number of visits that used the store only
+    known : certificate of the point with which the next solver begins, if it is known without a pass of the oracle
+    best : a certificate with the smallest primal and the largest dual value certified so far, including w = 0, and the
+        weights that have this primal value; None before the first certificate
+    accelerated : whether the certified weights come from an accelerated outer loop
     """
 
-    #: What is counted, and goes on where a run is continued.
+    #: The names of the counts, which continue when a saved run is resumed.
     COUNTS: ClassVar = ("calls", "cached_visits", "store_visits")
 
     def __init__(self, problem: DualProblem, tol: float, max_passes: float, **options: Any) -> None:
@@ -91,14 +91,14 @@ class SolverRun(Run):
         self.accelerated = False
 
     def effort(self, n_blocks: int) -> float:
-        """What ``max_passes`` limits: passes; with a cache, 20 visits count at least as one oracle call.
+        """Return the number of passes that ``max_passes`` limits: the oracle calls of steps divided by the blocks.
 
-        So a run whose visits all hit the cache still ends.
+        With a cache, 20 visits count as at least one oracle call, so that a run whose visits all hit the cache ends.
         """
         return max(self.calls, self.cached_visits / 20) / n_blocks
 
     def go_on(self, counts: Sequence[int], history: dict[str, np.ndarray]) -> None:
-        """Continue another run, with its counts and its history."""
+        """Continue a saved run: take over its counts and its history."""
         for name, count in zip(self.COUNTS, counts, strict=True):
             setattr(self, name, count)
         self.rows = [dict(zip(history, row, strict=True)) for row in np.transpose([*history.values()])]
@@ -109,19 +109,20 @@ class SolverRun(Run):
         return compile_seconds() - self._compiled_before
 
     def certificate_due(self, problem: DualProblem, planned: bool) -> bool:
-        """Whether a solver takes a certificate after a pass for which it has, or has not, planned one."""
+        """Return whether the solver computes a certificate now; ``planned`` says whether its schedule wants one."""
         return planned
 
     def certify_state(self, problem: DualProblem) -> Certificate:
-        """The certificate of the current dual point at its own weights."""
+        """Return the certificate of the current dual point at the weights of the current state."""
         return certify_state(problem)
 
     def keep_best(self, found: Certificate, weights: np.ndarray) -> Certificate:
-        """The best so far, given a new certificate and its weights, which are copied if they are the best.
+        """Return the best certificate so far, including the new certificate ``found`` of the given weights.
 
-        The first certificate is compared with w = 0, whose primal value is known, and the dual value 0. Estimates of a
-        heuristic oracle without an upper bound cannot be compared: a smaller one may only be a worse estimate. The
-        latest then counts as the best, except in an accelerated run, whose weights come and go.
+        The weights are copied if they are the best. The first certificate is compared with w = 0, whose primal value is
+        known, and with the dual value 0. Estimates of a heuristic oracle without an upper bound cannot be compared: a
+        smaller estimate may only be a worse estimate. In this case the latest certificate counts as the best, except in
+        an accelerated run, where the latest weights may be far from the best.
         """
         if np.isinf(found.gap_bound) and not self.accelerated:
             self.best = None
@@ -139,12 +140,12 @@ class SolverRun(Run):
 
     @property
     def _zero_is_allowed(self) -> bool:
-        """Whether w = 0 is within the bounds, and ``value_at_zero`` is its primal value: the oracle is exact."""
+        """Whether w = 0 is within the bounds and the oracle is exact, so that ``value_at_zero`` is P(0)."""
         lower, upper = self.problem.bounds
         return "heuristic oracle" not in self.problem.form.needs and bool(np.all(lower <= 0.0) and np.all(upper >= 0.0))
 
     def record_certificate(self, problem: DualProblem, passes: float, certificate: Certificate) -> None:
-        """Add a row to the history; the run ends where the gap is proved, or estimated, to be small enough."""
+        """Add a row to the history, and end the run if the gap is proved, or estimated, to be small enough."""
         store = problem.store
         self.record(
             certificate.reaches(self.gap_target),

@@ -1,4 +1,4 @@
-"""When a solver takes its certificates: at fixed intervals, or when the gap will probably do."""
+"""When a solver computes certificates: at fixed intervals, or when the gap is predicted to have reached its target."""
 
 from __future__ import annotations
 
@@ -7,55 +7,63 @@ import math
 from bcfw.dual import DualProblem
 from bcfw.solvers.run import SolverRun
 
-#: Most iterations between two certificates: the outer loop of an accelerated run learns from them whether it gains.
+#: Longest wait between two certificates, in iterations. The accelerated outer loop needs certificates to notice that it
+#: makes no progress.
 LONGEST = 5
 
-#: The same where passes visit fewer and fewer blocks: what they leave out may have to move, too.
+#: Longest wait, in iterations, for passes that visit fewer and fewer blocks. Only a certificate finds out whether the
+#: other blocks have to move.
 LONGEST_BY_VISITS = 20
 
-#: By what the gap is taken to fall in an iteration before two certificates tell.
+#: Factor by which the gap is assumed to fall in an iteration before there are two certificates.
 FIRST_FACTOR = 2.0
 
-#: Oracle calls of certificates are at most this part of the counted cost.
+#: Largest share of the counted cost that the oracle calls of certificates may have.
 MOST_SHARE = 0.2
 
-#: In visits, how much later than the gaps promise: they fall more slowly near the end.
+#: Factor on the predicted number of visits until the gap reaches its target: the gap falls more slowly near the end.
 CAUTION = 1.1
 
-#: What can be gained without a certificate is used up where an iteration gains less than so much of the certified gap,
-#: and of the iteration before. (Where progress is slow, one iteration gains about as much as the other.)
+#: A certificate is due if an iteration gains at most the share USED_UP of the certified gap, and at most the share
+#: FALLING of the gain of the previous iteration: the listed blocks then have little left to gain. (If progress is only
+#: slow, successive iterations gain about equally.)
 USED_UP = 0.02
 FALLING = 0.3
 
 
 class Schedule:
-    """A certificate after every so many iterations."""
+    """Schedule with a certificate after every ``every``-th iteration."""
 
     def __init__(self, every: int) -> None:
         self.every = every
 
     def due(self, number: int, gain: float) -> bool:
-        """Whether one is due after the iteration of that number, the first being 1, which has gained so much dual."""
+        """Return whether a certificate is due after iteration ``number``, which has the dual gain ``gain``.
+
+        The first iteration has number 1.
+        """
         return number % self.every == 0
 
     def found(self, number: int, gap: float) -> None:
-        """A certificate was taken after that iteration."""
+        """Take note of the gap of a certificate after iteration ``number``."""
 
 
 class Predicted(Schedule):
-    """A certificate when the gap is expected to reach its target, and after ``LONGEST`` iterations without one.
+    """Schedule with a certificate when the gap is predicted to reach its target.
 
-    The logarithm of the gap is taken to fall along the line through the last two certificates. They are counted, never
-    timed: visits with the oracle cost one, those without it ``store_cost``, and a certificate as many as it asks
-    oracles. One that would bring the share of all certificates above ``MOST_SHARE`` waits.
+    The prediction is that the logarithm of the gap falls along the line through the last two certificates. After
+    ``LONGEST`` iterations without a certificate, a certificate is due in any case. Costs are counted, not timed: a
+    visit with the oracle costs 1, a store visit costs ``store_cost``, and a certificate costs its number of oracle
+    calls. A certificate is delayed while it would raise the share of all certificates in the cost above ``MOST_SHARE``.
 
     Parameters
     ----------
     problem : DualProblem
     run : SolverRun
     gap : float
-        The gap to begin with.
+        The gap at the start.
     store_cost : float
+        Cost of a store visit, relative to a visit with the oracle.
     """
 
     def __init__(self, problem: DualProblem, run: SolverRun, gap: float, store_cost: float) -> None:
@@ -77,7 +85,10 @@ class Predicted(Schedule):
         self._next = number + self._wait(gap, fall / (number - before))
 
     def _wait(self, gap: float, fall: float) -> int:
-        """Iterations until the gap reaches its target, if its logarithm falls by ``fall`` in each."""
+        """Return the number of iterations until the next certificate, between 1 and ``every``.
+
+        It is the number until ``gap`` reaches the target if the logarithm of the gap falls by ``fall`` per iteration.
+        """
         target = self._run.gap_target
         if not (fall > 0.0 and target > 0.0 and gap < math.inf):
             return self.every
@@ -91,21 +102,22 @@ class Predicted(Schedule):
 
 
 class PredictedByVisits(Schedule):
-    """A certificate when the gap is expected to reach its target, for passes that visit fewer and fewer blocks.
+    """Schedule by the predicted gap for passes that visit fewer and fewer blocks.
 
-    The logarithm of the gap is taken to fall with the visits along the line through the last two certificates. The
-    longest wait keeps certificates at ``MOST_SHARE`` of the cost, unless ``LONGEST_BY_VISITS`` iterations visit fewer
-    blocks than that; the shortest is a quarter of it. A certificate is due at once when an iteration hardly gains
-    anything: what is left to gain is then where only a certificate looks. It is due after the first iteration, too,
-    because certificates choose the blocks to visit.
+    A certificate is due when the gap is predicted to reach its target. The prediction is that the logarithm of the gap
+    falls with the number of visits along the line through the last two certificates. The longest wait is the number of
+    visits that keeps certificates at ``MOST_SHARE`` of the cost, or ``LONGEST_BY_VISITS`` iterations if these make
+    fewer visits; the shortest wait is a quarter of this number of visits. A certificate is due at once if an iteration
+    hardly gains anything: only a certificate finds the other blocks that can still gain. A certificate is also due
+    after the first iteration, because certificates determine which blocks are visited.
 
     Parameters
     ----------
     run : SolverRun
     cost : float
-        What a certificate costs, in visits.
+        Cost of a certificate, in visits.
     gap : float
-        The gap to begin with.
+        The gap at the start.
     """
 
     def __init__(self, run: SolverRun, cost: float, gap: float) -> None:

@@ -1,4 +1,4 @@
-"""What an oracle call and a visit take, read off the clock."""
+"""Times of an oracle call and of a visit, measured by the clock; :class:`bcfw.solvers.Auto` chooses by them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bcfw.dual import DualProblem
 
 
 def oracle_seconds(problem: DualProblem) -> float:
-    """Time of one visit that only asks the oracle: the shortest of some measurements on a few blocks."""
-    some = problem.blocks[:: max(1, len(problem.blocks) // 20)].copy()  # contiguous, as in a pass
-    problem.ask_oracle(some[:1])  # not the time to compile
+    """Return the seconds of an oracle call, without a step: the shortest of several measurements on a few blocks."""
+    some = problem.blocks[:: max(1, len(problem.blocks) // 20)].copy()  # contiguous, as the blocks of a pass are
+    problem.ask_oracle(some[:1])  # compile before the time is measured
     times = [0.0]
     while len(times) <= 3 or (len(times) <= 10 and sum(times) < 0.01):
         start = run.now()
@@ -23,9 +23,9 @@ def oracle_seconds(problem: DualProblem) -> float:
 
 
 def visit_seconds(timings: Sequence[tuple[int, float]]) -> float:
-    """Time of a visit, from the visits and seconds of compiled calls.
+    """Return the seconds of a visit, given the numbers of visits and the seconds of compiled calls.
 
-    It is the lower quartile, so that no call that was interrupted counts.
+    The result is the lower quartile over all visits, so that calls that the system has interrupted have no influence.
     """
     visits = [np.full(count, seconds / count) for count, seconds in timings]
     return float(np.quantile(np.concatenate(visits), 0.25)) if visits else 0.0

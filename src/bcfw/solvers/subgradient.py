@@ -1,4 +1,4 @@
-"""The stochastic subgradient method (bcfw-2013's SSG and SSG-wavg): the baseline without a dual."""
+"""The solver Subgradient: the stochastic subgradient method (SSG and SSG-wavg of bcfw-2013), without a dual point."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ from bcfw.solvers.run import SolverRun
 class Subgradient(Solver):
     """Stochastic subgradient steps on the primal, ``w <- (1 - 1/(k+1)) w + 1/(lam (k+1)) n c_i psi_i(y*)`` (Pegasos).
 
-    There is no dual point: ``dual`` and ``gap`` of the result are NaN, it is not certified, and a run goes on to
-    ``max_passes`` or another limit without a warning. With bounds the weights are clipped after every step, and the
-    sum of the subgradients goes on unclipped (dual averaging).
+    There is no dual point: ``dual`` and ``gap`` of the result are NaN, the result is not certified, and a run ends at
+    ``max_passes`` or another limit without a warning. If w has bounds, the weights are clipped after every step, but
+    the sum of the subgradients is not clipped (dual averaging).
 
     Parameters
     ----------
     averaging : bool
         Return the weighted average ``w_bar <- k/(k+2) w_bar + 2/(k+2) w`` of the iterates instead of the last one.
     sampling : "uniform", "permuted" or "cyclic"
-        Blocks are drawn with replacement, each once per pass in a new random order, or all in order.
+        The blocks of a pass: n blocks drawn with replacement, every block once in a new random order, or every block
+        once in the order of the data.
     gap_every : int
-        Passes between rows of the history, each of which costs a pass of the oracle for the primal value.
+        Number of passes between rows of the history; each row costs a pass of the oracle for the primal value.
 
     Examples
     --------
@@ -70,9 +71,9 @@ class Subgradient(Solver):
 
 
 class SubgradientRunner(PassRunner):
-    """Passes of subgradient steps; the problem's dual point stays where it is.
+    """Runs passes of subgradient steps; the problem's dual point does not change.
 
-    A run goes on from the weights that an earlier one has returned, with its number of steps.
+    A run continues from the weights that an earlier run returned, with the number of steps of the earlier run.
 
     Parameters
     ----------
@@ -107,30 +108,31 @@ class SubgradientRunner(PassRunner):
         self.problem.sweep(subgradient_pass, part.n_visits, tuple(part), tuple(self.sums))
 
     def iterate(self) -> np.ndarray:
-        """The last iterate w_k."""
+        """Return the last iterate w_k."""
         sums, k = self.sums, self.sums.done[0]
         return sums.total / (sums.lam * k) if sums.lazy and k > 0.0 else sums.w.copy()
 
     def _weights(self) -> np.ndarray:
-        """The last iterate, or the average ``sum_k k w_k / sum_k k`` of those since the start of the run.
+        """Return the last iterate, or the average ``sum_j j w_j / sum_j j`` of the iterates since the start of the run.
 
-        ``sum_{j = m+1}^k j w_j`` is ``((k+1) total - moment) / lam`` where moment began as ``(m+1) total``.
+        If steps are lazy and the run began after m steps, ``sum_{j = m+1}^k j w_j = ((k+1) total - moment) / lam``,
+        because ``moment`` began as ``(m+1) total``.
         """
         sums, k, m = self.sums, self.sums.done[0], self.before
         if not sums.averaging or k == m:
             return self.iterate()
         weighted = ((k + 1.0) * sums.total - sums.moment) / sums.lam if sums.lazy else sums.moment
         average = weighted / (0.5 * (k * (k + 1.0) - m * (m + 1.0)))
-        return self.problem.clip(average)  # rounding may lead out of the bounds
+        return self.problem.clip(average)  # rounding may violate the bounds
 
     def certify(self) -> Certificate:
-        """Record the primal value of the weights to return."""
+        """Compute and record the primal value of the weights to return; the certificate has no dual value."""
         self.certificate = certify_primal(self.problem, self._weights())
         self.run.record_certificate(self.problem, self.done, self.certificate)
         return self.certificate
 
     def finish(self) -> Outcome:
-        """The weights to return with their primal value; with averaging also the last iterate."""
+        """Return the outcome: the weights to return and their primal value; with averaging, also the last iterate."""
         outcome = Outcome(self.weights(), self.certificate or self.certify(), self.done)
         if self.sums.averaging:
             w = self.iterate()
