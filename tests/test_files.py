@@ -120,7 +120,7 @@ def read_only_package(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bcfw").mkdir()
     (tmp_path / "bcfw" / "__pycache__").write_text("in the way")
-    monkeypatch.setattr(disk_cache, "__file__", str(tmp_path / "bcfw" / "kernels" / "disk_cache.py"))
+    monkeypatch.setattr(disk_cache, "PACKAGE", tmp_path / "bcfw")
 
 
 @pytest.mark.usefixtures("read_only_package")

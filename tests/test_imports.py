@@ -23,6 +23,8 @@ ORDER = [
     "saved_arrays",
     "model_file",
     "saved_values",
+    "saved_objects",
+    "loading",
     "kernels",
     "inputs",
     "tagging",
@@ -46,7 +48,6 @@ ORDER = [
     "estimators",
     "formats",
     "text",
-    "loading",
     "datasets",
     "report",
     "commands",
@@ -55,7 +56,7 @@ ORDER = [
 BASE = {"errors", "options", "records", "files", "memory"}
 
 #: What is saved in files, and how.
-SAVED = {"saved_arrays", "model_file", "saved_values"}
+SAVED = {"saved_arrays", "model_file", "saved_values", "saved_objects", "loading"}
 
 #: Layers that may import less than everything before them.
 NARROW = {
@@ -67,6 +68,8 @@ NARROW = {
     "saved_arrays": {"errors"},
     "model_file": {"errors", "files", "saved_arrays"},
     "saved_values": {"errors", "options", "saved_arrays"},
+    "saved_objects": {"errors", "saved_arrays", "saved_values"},
+    "loading": {"errors", "files", "saved_arrays", "model_file", "saved_objects"},
     "kernels": BASE,
     "inputs": BASE,
     "tagging": BASE | {"kernels", "inputs"},
@@ -100,7 +103,10 @@ def imported_layers(path: Path) -> set[str]:
     """First names below ``bcfw`` that a module imports, wherever in the module; "bcfw" for the package itself."""
     found = set()
     package = ("bcfw", *path.parts[:-1])
-    for node in ast.walk(ast.parse((PACKAGE / path).read_text())):
+    tree = ast.parse((PACKAGE / path).read_text())
+    for block in [one for one in tree.body if isinstance(one, ast.If) and ast.unparse(one.test) == "TYPE_CHECKING"]:
+        tree.body.remove(block)  # nothing runs it
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -15,11 +15,10 @@ import bcfw
 from bcfw import model_file
 from bcfw.errors import InputError, OptionError
 from bcfw.estimators.base import without_snapshot
-from bcfw.models.saved import model_header, saved_model, saved_options
 from bcfw.saved_arrays import SavedArrays
+from bcfw.saved_objects import model_header, saved_model, saved_solver, solver_header, unbound_model
 from bcfw.saved_values import decode, encode
 from bcfw.solvers import BCFW, SOLVERS
-from bcfw.solvers.saved import saved_solver, solver_header
 from problems import CASES, VARIANTS
 from same import difference
 from small_data import X2, Y2, Pick
@@ -50,7 +49,7 @@ def test_results_of_every_model_come_back(name, tmp_path):
 def test_models_come_back_before_and_after_they_are_bound(name):
     case, arrays = CASES[name], {}
     header = model_header(case.model, "model", arrays)
-    assert difference(case.model, saved_options(header, None, saved(arrays))) is None
+    assert difference(case.model, unbound_model(header, None, saved(arrays))) is None
     bound = case.model.bind(case.X, case.y)
     header = model_header(bound, "model", arrays)
     assert difference(bound, saved_model(header, None, saved(arrays))) is None

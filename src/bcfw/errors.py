@@ -6,7 +6,11 @@ import difflib
 import sys
 import warnings
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
+
+#: The folder of this package: no line of a file in it is the user's own.
+PACKAGE = Path(__file__).resolve().parent
 
 
 class BcfwError(Exception):

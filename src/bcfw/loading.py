@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from typing import Any
 
 from bcfw import model_file
 from bcfw.errors import InputError
 from bcfw.files import PathLike
 from bcfw.model_file import REMEDY, ModelFile
-from bcfw.models.saved import require_given
-from bcfw.result import Result
 from bcfw.saved_arrays import SavedError
-from bcfw.text.tagger import KIND, Tagger
+from bcfw.saved_objects import require_given
+
+#: A function that makes an object out of a model file and, where the file needs one, the user's own model.
+Reader = Callable[[ModelFile, Any], Any]
+
+#: The kinds of model files, and the module that defines the reader of each; it is loaded when such a file is read.
+HOMES = {"result": "bcfw.result", "tagger": "bcfw.text.tagger", "estimator": "bcfw.estimators"}
+
+#: The readers of the modules that are loaded.
+READERS: dict[str, Reader] = {}
+
+
+def reads(kind: str) -> Callable[[Reader], Reader]:
+    """Decorate the function that reads model files of one kind."""
+
+    def enter(reader: Reader) -> Reader:
+        READERS[kind] = reader
+        return reader
+
+    return enter
 
 
 def load(path: PathLike, model: Any = None) -> Any:
@@ -70,19 +89,7 @@ def restored(file: ModelFile, model: Any = None) -> Any:
 
 
 def _restored(file: ModelFile, model: Any) -> Any:
-    if file.kind == "result":
-        return Result._restored(file.header, file.arrays, model)
-    if file.kind == KIND:
-        return Tagger.from_file(file)
-    if file.kind != "estimator":
+    if file.kind not in HOMES:
         raise file.arrays.damaged("the file", f"holds a {file.kind!r}, which this bcfw does not know")
-    from bcfw.estimators import ESTIMATORS  # imports scikit-learn, which results do not need
-    from bcfw.estimators.saved import saved_options
-
-    name = file.header["estimator"]
-    if name not in ESTIMATORS:
-        raise file.arrays.damaged("the header", f"has an estimator {name!r}, which this bcfw does not have")
-    kind = ESTIMATORS[name]
-    estimator = kind(**saved_options(kind, file.header["options"], file.arrays, model))
-    estimator._restore_state(file.header, file.arrays, model)
-    return estimator
+    importlib.import_module(HOMES[file.kind])
+    return READERS[file.kind](file, model)

@@ -416,3 +416,7 @@ def ratio(part: Any, whole: Any) -> np.ndarray:
 
 def numbers_of(precision: Any, recall: Any, f1: Any, support: Any) -> dict[str, Any]:
     return {"precision": float(precision), "recall": float(recall), "f1": float(f1), "support": int(support)}
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

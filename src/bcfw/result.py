@@ -15,14 +15,15 @@ from bcfw.dual.kernel_problem import KernelProblem
 from bcfw.dual.kernel_weights import KernelWeights
 from bcfw.files import PathLike
 from bcfw.inputs.examples import by_position
+from bcfw.loading import reads
+from bcfw.model_file import ModelFile
 from bcfw.models.hooks import hook
-from bcfw.models.saved import model_header, saved_model
 from bcfw.run import duration
 from bcfw.saved_arrays import SavedArrays
+from bcfw.saved_objects import model_header, saved_model, saved_solver, solver_header
 from bcfw.saved_values import decode, encode
 from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.run import SolverRun
-from bcfw.solvers.saved import saved_solver, solver_header
 
 #: The attributes of a result that a model file stores under "certificate", and their types.
 FIGURES: dict[str, type] = {
@@ -172,6 +173,12 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<Result: {self.summary()}>"
+
+
+@reads("result")
+def read_result(file: ModelFile, model: Any) -> Result:
+    """The result that a model file holds."""
+    return Result._restored(file.header, file.arrays, model)
 
 
 def _saved_weights(name: str, saved: SavedArrays, model: Any) -> np.ndarray:

@@ -19,6 +19,25 @@ from bcfw.kernels.trees import SCALE, drawn_leaf, largest_leaf, set_leaf
 from bcfw.options import Choice, Count, named
 from bcfw.records import BY_GAP, IN_ORDER, LARGEST_GAP, Visits, in_order
 
+__all__ = [
+    "PQ",
+    "RULES",
+    "CostAware",
+    "Custom",
+    "Cyclic",
+    "EssentiallyCyclic",
+    "Facts",
+    "Full",
+    "Gap",
+    "Greedy",
+    "Lazy",
+    "Permuted",
+    "QuasiStochastic",
+    "Rule",
+    "Uniform",
+    "find_rule",
+]
+
 #: Number of blocks that are drawn from the generator at once.
 DRAWS = 1024
 
@@ -462,3 +481,7 @@ class SamplingChoice(Choice):
                 raise OptionError(f"{owner}: {name}={value!r} chooses several blocks at once or by time; use {words}")
             return super().check(owner, name, value.sampling)
         return super().check(owner, name, value)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

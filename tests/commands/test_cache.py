@@ -65,7 +65,7 @@ def test_the_users_cache_stands_behind_the_package(monkeypatch, tmp_path):
 
     monkeypatch.delenv("BCFW_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
-    monkeypatch.setattr(disk_cache, "__file__", str(tmp_path / "bcfw" / "kernels" / "disk_cache.py"))
+    monkeypatch.setattr(disk_cache, "PACKAGE", tmp_path / "bcfw")
     said = ask("where")[1].splitlines()
     assert said[0].endswith("kernels: 0 files, 0.0 MB; new code is kept here")
     assert said[1] == f"{tmp_path / 'user' / 'bcfw' / 'kernels'}: 0 files, 0.0 MB; not needed"

@@ -76,9 +76,10 @@ def tiny_problems(name: str, kind: Any) -> Iterator[tuple[Any, Any, Any]]:
 
 def train(model: Any, X: Any, y: Any) -> None:
     """Train with every solver that "auto" can choose, train with a warm start, predict, and compute probabilities."""
-    some = {"max_passes": 2, "tol": 0.0}
+    some: dict[str, Any] = {"max_passes": 2, "tol": 0.0}
     solves = block_solves(open_problem(model, X, y, USUAL))
-    for solver in ["auto"] if solves is not None else ["auto", choice(USUAL_STORE_COST)]:
+    solvers: list[Any] = ["auto"] if solves is not None else ["auto", choice(USUAL_STORE_COST)]
+    for solver in solvers:
         result = bcfw.train(model, X, y, lam=USUAL, solver=solver, **some)
         bcfw.train(model, X, y, lam=USUAL, solver=solver, warm_start=result, **some)
     bcfw.train(model, X, y, lam=SMALL, **some)

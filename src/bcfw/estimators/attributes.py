@@ -11,10 +11,24 @@ from sklearn.utils.validation import check_is_fitted
 from bcfw.errors import InputError
 from bcfw.inputs.examples import read_list
 from bcfw.inputs.sequences import Sequences
+from bcfw.model_file import pack_strings, unpack_strings
 from bcfw.options import Count
+from bcfw.saved_arrays import SavedArrays
+from bcfw.saved_objects import register
+from bcfw.saved_values import decode, encode
 from bcfw.tagging.attributes import batches, is_attributes
 from bcfw.tagging.rows import stacked_rows
-from bcfw.tagging.vocabulary import MOST_HASHED, Encoded, encode, learn, warn_of_unknown
+from bcfw.tagging.vocabulary import (
+    MOST_HASHED,
+    Encoded,
+    HashedColumns,
+    Vocabulary,
+    learn,
+    warn_of_unknown,
+)
+from bcfw.tagging.vocabulary import (
+    encode as encode_attributes,
+)
 
 
 class AttributeVectorizer(TransformerMixin, BaseEstimator):
@@ -79,7 +93,7 @@ class AttributeVectorizer(TransformerMixin, BaseEstimator):
     def encode(self, X: Any) -> Encoded:
         """Return the attributes as plain arrays, the input of :class:`bcfw.tagging.decoder.ChainDecoder`."""
         check_is_fitted(self)
-        found = encode(batches(attribute_sequences(X), "AttributeVectorizer"), self.vocabulary_.columns)
+        found = encode_attributes(batches(attribute_sequences(X), "AttributeVectorizer"), self.vocabulary_.columns)
         warn_of_unknown(found, "AttributeVectorizer")
         return found
 
@@ -130,3 +144,38 @@ def has_attributes(X: Any) -> bool | None:
                 if not isinstance(position, str) and not (isinstance(position, list | tuple) and not position):
                     return is_attributes(position)
     return None
+
+
+def vectorizer_header(vectorizer: AttributeVectorizer, name: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """A vectorizer as JSON; the names of attributes that it has learned are put into ``arrays``.
+
+    These are "options", and "columns": None before it is fitted, else their number if they are hashed, or the name of
+    the array with their names.
+    """
+    if type(vectorizer) is not AttributeVectorizer:
+        raise InputError(f"{name} is a vectorizer of your own, {type(vectorizer).__name__}, which cannot be saved")
+    options = {option: encode(value, option, arrays) for option, value in vectorizer.get_params().items()}
+    vocabulary = vars(vectorizer).get("vocabulary_")
+    if vocabulary is None:
+        return {"options": options, "columns": None}
+    if isinstance(vocabulary, HashedColumns):
+        return {"options": options, "columns": len(vocabulary)}
+    columns = f"{name}.names"
+    arrays |= pack_strings(columns, vocabulary.names)
+    return {"options": options, "columns": columns}
+
+
+def saved_vectorizer(header: dict[str, Any], given: Any, saved: SavedArrays) -> AttributeVectorizer:
+    """The vectorizer that :func:`vectorizer_header` was given."""
+    vectorizer, columns = AttributeVectorizer(**decode(header["options"], saved)), header["columns"]
+    if isinstance(columns, str):
+        names = unpack_strings(saved, columns)
+        vectorizer.vocabulary_ = Vocabulary(names)
+        if len(vectorizer.vocabulary_) != len(names):
+            raise saved.damaged(columns, "has a name twice")
+    elif columns is not None:
+        vectorizer.vocabulary_ = HashedColumns(Count(1, most=MOST_HASHED).check("vectorizer", "columns", columns))
+    return vectorizer
+
+
+register("$vectorizer", AttributeVectorizer, vectorizer_header, saved_vectorizer)

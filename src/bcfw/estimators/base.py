@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from bcfw import model_file
 from bcfw.errors import OptionError
-from bcfw.estimators.saved import option_header, option_headers, saved_option
 from bcfw.files import PathLike
 from bcfw.inputs.classes import UNSEEN, class_weights, require_two_classes
 from bcfw.inputs.matrices import with_constant
@@ -24,6 +23,7 @@ from bcfw.options import Count, Flag, Positive
 from bcfw.result import Result
 from bcfw.run import Callback
 from bcfw.saved_arrays import SavedArrays
+from bcfw.saved_objects import option_header, option_headers, saved_option
 from bcfw.solvers import Solver
 from bcfw.training import train
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from bcfw.errors import PACKAGE
 from bcfw.files import user_cache
 from bcfw.kernels.compiling import first_notice
 from bcfw.kernels.guard import internals
@@ -32,7 +33,7 @@ def possible_directories() -> list[Path]:
     They are ``$BCFW_CACHE_DIR`` alone if it is set, else the package's ``__pycache__`` and the user's cache folder.
     """
     chosen = os.environ.get("BCFW_CACHE_DIR")
-    package = Path(__file__).resolve().parent.parent / "__pycache__" / "kernels"
+    package = PACKAGE / "__pycache__" / "kernels"
     return [Path(chosen)] if chosen else [package, user_cache("kernels")]
 
 

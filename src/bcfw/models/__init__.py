@@ -1,5 +1,6 @@
 """The built-in models (one module each), the base classes for a user's own models, and ``check_model``."""
 
+from bcfw import saved_objects
 from bcfw.models.binary_graph import BinaryGraph
 from bcfw.models.chain import Chain
 from bcfw.models.check import check_model
@@ -29,5 +30,12 @@ MODELS = {
     "pictorial_tree": PictorialTree,
 }
 
+saved_objects.MODELS.update(MODELS)
+saved_objects.register("$model", Model, saved_objects.model_header, saved_objects.unbound_model)
+
 __all__ = ["MODELS", "CompiledModel", "JointKernelModel", "KernelModel", "Model", "check_model", "displacement_types"]
 __all__ += [model.__name__ for model in MODELS.values()]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

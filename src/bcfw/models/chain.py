@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError
-from bcfw.input_kernels import TrainingKernel
 from bcfw.inputs.classes import example_of
 from bcfw.inputs.examples import check_same_length
 from bcfw.inputs.labels import (
@@ -170,7 +169,7 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         )
         return data._replace(values=values, gram=gram)
 
-    def with_products(self, data: ChainData, products: TrainingKernel) -> ChainData:
+    def with_products(self, data: ChainData, products: Any) -> ChainData:
         """Return the data with the kernel Gram matrices of all sequences (also of long ones), as lower triangles."""
         lengths = np.diff(data.y_off)
         gram_off = offsets(lengths * (lengths + 1) // 2)

@@ -24,6 +24,7 @@ from bcfw.models.trial import kernel_error, trial_weights, try_at, try_examples
 from bcfw.models.tried_example import TriedExample, features_of, loss_of
 from bcfw.options import Count
 from bcfw.passes.trial import DIRECTION_SIZE, OUTPUT_LOSS, VALUE, direction_pass
+from bcfw.saved_objects import MODELS
 
 
 def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int = 5, seed: int = 0) -> list[str]:
@@ -138,7 +139,7 @@ def _remarks_on_class(model: Any, packed: Any) -> Iterator[str]:
 def _mistakes_in_kernels(model: Any, X: Any, y: Any, chosen: np.ndarray) -> Findings:
     """Run a user's routines as plain Python on the chosen examples; return their errors and contradictions."""
     mistakes = Findings()
-    compiled, own = isinstance(model, CompiledModel), not type(model).__module__.startswith("bcfw.")
+    compiled, own = isinstance(model, CompiledModel), type(model) not in MODELS.values()
     if not compiled and not (own and isinstance(model, KernelModel)):
         return mistakes
     form = CompiledForm(model) if compiled else KernelForm(model)

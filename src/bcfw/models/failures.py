@@ -11,9 +11,7 @@ from types import TracebackType
 
 import numpy as np
 
-from bcfw.errors import BcfwError, ModelError
-
-_PACKAGE = Path(__file__).resolve().parents[1]
+from bcfw.errors import PACKAGE, BcfwError, ModelError
 
 #: Folders of the standard library and of installed packages: their code is not the user's.
 _LIBRARIES = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")]
@@ -49,7 +47,7 @@ def _own_frame(trace: TracebackType | None) -> tuple[str, str, int] | None:
 
 
 def _in_package(file: str) -> bool:
-    return Path(file).resolve().is_relative_to(_PACKAGE)
+    return Path(file).resolve().is_relative_to(PACKAGE)
 
 
 def _in_library(file: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.kernels import KernelSet
+from bcfw.saved_objects import MODELS
 
 #: Features that a model may offer beyond the routines that every model has; a solver names the features that it needs.
 OFFERS = {
@@ -58,7 +59,7 @@ class Form(ABC):
     @property
     def is_built_in(self) -> bool:
         """Whether the model belongs to this package, so that the user did not write its oracle."""
-        return type(self.model).__module__.startswith("bcfw.")
+        return type(self.model) in MODELS.values()
 
     @property
     def offers(self) -> frozenset[str]:

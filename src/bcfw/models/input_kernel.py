@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.input_kernels import TrainingKernel
 from bcfw.kernels import KernelSet
 from bcfw.models.feature_rows import FeatureRows
 from bcfw.models.kernels.input_kernel import (
@@ -33,11 +32,11 @@ class KernelInputs(FeatureRows):
 
     n_features: int | None
 
-    def with_products(self, data: Any, products: TrainingKernel) -> Any:
+    def with_products(self, data: Any, products: Any) -> Any:
         """Return the record with the inner products among the rows of each example taken from the kernel."""
         raise NotImplementedError
 
-    def on_unit_rows(self, data: Any, products: TrainingKernel | None = None) -> tuple[Any, Any]:
+    def on_unit_rows(self, data: Any, products: Any = None) -> tuple[Any, Any]:
         """Return a copy of this bound model and of the record in which row p of N has the unit vector e_p as features.
 
         For training, ``products`` gives the kernel values among the rows of each example; prediction does not need

@@ -19,6 +19,7 @@ from bcfw.models.hooks import DEFAULTS, HOOKS, checked_dim, hook
 from bcfw.models.kernels.black_box import BLACK_BOX_KERNELS
 from bcfw.models.python_form import PythonForm, content_hash, feature_count, first_features
 from bcfw.options import Flag, as_call
+from bcfw.saved_objects import MODELS
 
 #: The methods that a user's class must define.
 METHODS = {
@@ -89,7 +90,7 @@ class Model:
             cls._kernels = cls._kernels.rebound(SLACK=cls.slack_rescaling)
 
     def __repr__(self) -> str:
-        return as_call(type(self).__name__, {**given_options(self), **known_sizes(self)})
+        return as_call(type(self).__name__, {**given_options(self), **self._known_sizes()})
 
     def features(self, x: Any, y: Any) -> Any:
         """Return the joint features phi(x, y) in R^d."""
@@ -153,6 +154,27 @@ class Model:
         """Return the loss of an output of x; a built-in model whose loss depends on the input overrides this method."""
         return self.loss(y_true, y)
 
+    def _known_sizes(self) -> dict[str, int]:
+        """Return the sizes that are known: from the constructor, the class, or the data that the model is bound to."""
+        kept = {**vars(type(self)), **vars(self)}
+        return {name: int(kept[name]) for name in SIZES if isinstance(kept.get(name), Integral)}
+
+    def _with_sizes(self, sizes: Mapping[str, Any]) -> Any:
+        """Return a copy of the model, bound to data of the given sizes.
+
+        For a user's class, the copy only gets ``dim``, unless the model is bound already.
+        """
+        bound: Any = copy.copy(self)
+        built_in = isinstance(self, tuple(MODELS.values()))
+        if built_in and (self.dim is None or type(self) in MODELS.values()):
+            if getattr(bound, "n_labels", 0) is None:  # the example has too few labels to tell
+                bound.n_labels = sizes["n_labels"]
+            return hook(bound, "bind")(*bound._example_of_sizes(sizes))
+        if bound.dim is None:
+            bound.dim = sizes["dim"]
+        checked_dim(bound)
+        return bound
+
     def _example_of_sizes(self, sizes: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return the smallest X and y that bind a built-in model to the sizes of a saved model."""
         raise NotImplementedError
@@ -181,12 +203,6 @@ def given_options(model: Any) -> dict[str, Any]:
 def _is_same(value: Any, default: Any) -> bool:
     """Return whether a value is the default: strings and numbers are compared, other objects by identity."""
     return value is default or (isinstance(value, str | Number) and type(value) is type(default) and value == default)
-
-
-def known_sizes(model: Any) -> dict[str, int]:
-    """Return the sizes that are known: from the constructor, the class, or the data that the model is bound to."""
-    kept = {**vars(type(model)), **vars(model)}
-    return {name: int(kept[name]) for name in SIZES if isinstance(kept.get(name), Integral)}
 
 
 DEFAULTS |= {name: vars(Model)[name] for name in HOOKS}

@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError, OptionError
-from bcfw.input_kernels import TrainingKernel
 from bcfw.inputs.examples import check_same_length
 from bcfw.inputs.labels import counted_labels, given_cost, integer_labels, label_count, packed_cost
 from bcfw.inputs.matrices import feature_matrix, feature_row
@@ -181,7 +180,7 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
     def with_values(self, data: MulticlassData, values: np.ndarray) -> MulticlassData:
         return data._replace(values=values, sqnorms=row_sqnorms(data.indptr, values))
 
-    def with_products(self, data: MulticlassData, products: TrainingKernel) -> MulticlassData:
+    def with_products(self, data: MulticlassData, products: Any) -> MulticlassData:
         return data._replace(sqnorms=products.diagonal())
 
     def _decoding(self, loss_weight: float) -> KernelSet:

@@ -17,7 +17,7 @@ from bcfw.path.validation import Validation, validation
 from bcfw.result import predict
 from bcfw.run import duration
 from bcfw.saved_arrays import SavedArrays
-from bcfw.solvers.saved import saved_solver, solver_header
+from bcfw.saved_objects import saved_solver, solver_header
 
 #: The attributes of a path that a model file stores in its header, and their types.
 FIGURES: dict[str, type] = {

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bcfw.errors import InputError, OracleError
-from bcfw.product.domains import Counted
+from bcfw.product.domains import DOMAINS, Counted
 from bcfw.run import now
 
 #: A negative gap ``<g, x> - <g, v>`` of more than this size, relative to the terms of the two inner products, is not a
@@ -61,7 +61,7 @@ def trusted(domain: Any) -> bool:
     """Return whether the domain is one of bcfw's own, whose answers need no repeated checks."""
     if type(domain) is Counted:
         return trusted(domain.domain)
-    return type(domain).__module__.startswith("bcfw.product.domains")
+    return type(domain) in DOMAINS
 
 
 def parsed(answer: Any, shape: tuple[int, ...]) -> np.ndarray | str:

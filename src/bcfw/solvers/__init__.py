@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bcfw import saved_objects
 from bcfw.options import named
 from bcfw.solvers.adaptive import AdaptiveBCFW
 from bcfw.solvers.auto import Auto
@@ -32,6 +33,9 @@ SOLVERS: dict[str, type[Solver]] = {
     "kernel-bcfw": KernelBCFW,
 }
 
+saved_objects.SOLVERS.update(SOLVERS)
+saved_objects.register("$solver", Solver, saved_objects.encode_solver, saved_objects.decode_solver)
+
 __all__ = ["SOLVERS", "PassInfo", "Solver", "find_solver"]
 __all__ += [solver.__name__ for solver in SOLVERS.values()]
 
@@ -39,3 +43,7 @@ __all__ += [solver.__name__ for solver in SOLVERS.values()]
 def find_solver(solver: Any) -> Solver:
     """Return the solver for the option ``solver``: the given instance, or a new one for a name of :data:`SOLVERS`."""
     return named("solver", solver, Solver, SOLVERS)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -18,6 +18,8 @@ from bcfw.errors import InputError
 from bcfw.files import PathLike
 from bcfw.formats import Example
 from bcfw.inputs.spans import ENCODINGS, LETTERS, in_scheme, is_span_label, penalties
+from bcfw.loading import reads
+from bcfw.model_file import ModelFile
 from bcfw.options import Flag
 from bcfw.tagging.attributes import listed, read
 from bcfw.tagging.decoder import ChainDecoder
@@ -240,6 +242,12 @@ class Tagger:
             values,
             certificate if isinstance(certificate, dict) else {},
         )
+
+
+@reads(KIND)
+def read_tagger(file: ModelFile, model: Any) -> Tagger:
+    """The tagger that a model file holds; it has no model of a user's own."""
+    return Tagger.from_file(file)
 
 
 def dimension(model: str, n_features: int, n_labels: int) -> int:
