@@ -81,6 +81,11 @@ class PathRun(SolverRun):
             return found
         return super().keep_best(found, weights)
 
+    @property
+    def zero_is_certified(self) -> bool:
+        """False: the gap of w = 0 must be proved by the current dual point, too, not by the dual value 0 of the truths."""
+        return False
+
     def stall(self, scale: float) -> None:
         """End the path if the steps no longer make progress, at any size of the gap."""
         self.status = self.status or "stalled"

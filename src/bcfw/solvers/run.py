@@ -126,7 +126,7 @@ class SolverRun(Run):
         """
         if np.isinf(found.gap_bound) and not self.accelerated:
             self.best = None
-        elif self.best is None and self._zero_is_allowed:
+        elif self.best is None and self.zero_is_certified:
             hinge = HingeSums(self.value_at_zero, self.value_at_zero)
             self.best = certificate(0.0, hinge, 0.0), np.zeros_like(weights)
         if self.best is None:
@@ -138,7 +138,7 @@ class SolverRun(Run):
         return self.best[0]
 
     @property
-    def _zero_is_allowed(self) -> bool:
+    def zero_is_certified(self) -> bool:
         """Whether w = 0 is within the bounds and the oracle is exact, so that ``value_at_zero`` is P(0)."""
         lower, upper = self.problem.bounds
         return "heuristic oracle" not in self.problem.form.needs and bool(np.all(lower <= 0.0) and np.all(upper >= 0.0))
