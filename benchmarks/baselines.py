@@ -42,8 +42,8 @@ import bcfw
 from bcfw.dual import DualProblem
 from bcfw.dual.certify import certify_primal
 from bcfw.dual.opening import open_problem
-from bcfw.report.plots import curve_style
-from bcfw.report.plots import figure as new_figure
+from bcfw.report import curve_style
+from bcfw.report import figure as new_figure
 from bcfw.solvers import BCFW, AdaptiveBCFW, BatchFW, CuttingPlane, ExponentiatedGradient, Subgradient
 
 PARTS = ("figure", "draw", "groups", "planes")

@@ -34,7 +34,7 @@ from bcfw import datasets
 from bcfw.commands import main as command
 from bcfw.errors import BcfwError
 from bcfw.models import BinaryGraph, Chain, Matching, Multiclass, Multilabel, Tree
-from bcfw.tagging.vocabulary import Vocabulary
+from bcfw.text.attributes.vocabulary import Vocabulary
 from bcfw.text.source import TextSource
 from bcfw.text.tagger import Tagger
 from campaign import Outcome

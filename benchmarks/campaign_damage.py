@@ -27,7 +27,7 @@ import numpy as np
 
 import bcfw
 import campaign
-from bcfw.saved_arrays import checksums
+from bcfw.storage.checked_arrays import checksums
 from campaign import Outcome
 from worker import isolated
 

@@ -29,6 +29,7 @@ import numpy as np
 import bcfw
 import campaign
 from bcfw.dual import snapshots
+from bcfw.storage import checkpoints
 from campaign import Outcome
 
 HERE = Path(__file__).resolve().parent
@@ -87,7 +88,7 @@ def train(run: int, path: Path, every: float, fast: bool = False) -> bcfw.Result
 def saved_dual(case: Case, path: Path) -> float:
     """The dual value of a checkpoint, computed from its averages."""
     problem = case.problem()
-    snapshots.restore(problem, snapshots.read(path), str(path))
+    snapshots.restore(problem, checkpoints.read(path), str(path))
     return problem.dual_value()
 
 

@@ -38,10 +38,10 @@ from safetensors.numpy import save
 
 import bcfw
 import campaign
-from bcfw import model_file
 from bcfw.commands import main as command
 from bcfw.errors import BcfwError
-from bcfw.saved_arrays import checksums
+from bcfw.storage import model_file
+from bcfw.storage.checked_arrays import checksums
 from campaign import Outcome
 from worker import isolated
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import campaign
-from bcfw.dual import snapshots
+from bcfw.storage import checkpoints
 from bcfw.text.tagger import Tagger
 from campaign import Outcome
 
@@ -70,7 +70,7 @@ class Run(NamedTuple):
     def saved_passes(self) -> float:
         """How many passes the checkpoint has; none without one."""
         path = self.folder / "stopped.npz"
-        return float(snapshots.read(path)["legs_calls"]) / self.n if path.exists() else 0.0
+        return float(checkpoints.read(path)["legs_calls"]) / self.n if path.exists() else 0.0
 
 
 def stopped(run: Run, number: signal.Signals, after: float) -> tuple[bool, list[str]]:

@@ -40,7 +40,7 @@ import numpy as np
 
 import bcfw
 from bcfw.dual import open_problem
-from bcfw.report.plots import PlotUnavailableError, curve_style, figure
+from bcfw.report import PlotUnavailableError, curve_style, figure
 from bcfw.solvers import BCFW, MultiPlane
 from variants import TARGETS, History, Table, train
 

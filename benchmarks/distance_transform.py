@@ -17,8 +17,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bcfw.kernels import entry
-from bcfw.kernels.distance_transform import Envelope, Quadratic, make_envelope, transform_grid
+from bcfw.algorithms.distance_transform import Envelope, Quadratic, make_envelope, transform_grid
+from bcfw.compile import entry
 from bcfw.models import PictorialTree
 
 #: Sides of the grids: caches of all sizes are passed on the way.

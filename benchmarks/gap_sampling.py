@@ -38,7 +38,7 @@ import numpy as np
 import bcfw
 from bcfw.dual import DualProblem
 from bcfw.dual.certify import certify_dual_point, certify_state
-from bcfw.report.plots import PlotUnavailableError, curve_style, figure
+from bcfw.report import PlotUnavailableError, curve_style, figure
 from bcfw.solvers import BCFW, PassInfo
 from costly_oracles import last, reached
 from variants import TARGETS, History, Table, train

@@ -13,9 +13,9 @@ import time
 import numpy as np
 from scipy.spatial import Delaunay
 
-from bcfw.inputs.graphs import make_arcs
-from bcfw.kernels import entry
-from bcfw.kernels.maxflow import Flow, make_flow, max_flow
+from bcfw.algorithms.max_flow import Flow, make_flow, max_flow
+from bcfw.compile import entry
+from bcfw.inputs.node_graphs import make_arcs
 
 
 def flows_pass(arc_off, head, sister, flow_fields, caps, excess, out):

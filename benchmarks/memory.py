@@ -23,7 +23,7 @@ import scipy.sparse as sp
 import bcfw
 from bcfw.dual import open_problem
 from bcfw.models import Chain, Multiclass, Multilabel
-from bcfw.records import in_order
+from bcfw.passes.order import in_order
 
 
 def many_classes() -> tuple[Any, ...]:

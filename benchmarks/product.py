@@ -39,7 +39,7 @@ import scipy.sparse as sp
 import bcfw
 from bcfw.domains import Box, LinfBall, NuclearBall, Spectraplex
 from bcfw.product.objectives import OfProduct
-from bcfw.report.plots import curve_style, figure
+from bcfw.report import curve_style, figure
 from bcfw.selection import (
     PQ,
     CostAware,

@@ -22,7 +22,8 @@ from bcfw import datasets
 from bcfw.dual import open_problem
 from bcfw.dual.certify import certify_state
 from bcfw.passes.contract import Data, Work, argmax, scores
-from bcfw.records import State, in_order
+from bcfw.passes.order import in_order
+from bcfw.passes.records import State
 
 
 def oracle_pass(data_fields: Any, work_fields: Any, state_fields: Any, order: np.ndarray) -> float:

@@ -26,8 +26,8 @@ from pathlib import Path
 
 from bcfw.datasets.conll2000 import SOURCE
 from bcfw.formats import ATTRIBUTE_SETS, Columns, Example
-from bcfw.formats.crfsuite import escaped
 from bcfw.metrics import span_f1
+from bcfw.text.formats.crfsuite import escaped
 from bcfw.text.source import TextSource
 from bcfw.text.tagger import Tagger
 

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import bcfw
-from bcfw.report.plots import PlotUnavailableError, curve_style, figure
+from bcfw.report import PlotUnavailableError, curve_style, figure
 from bcfw.solvers import BCFW, MultiPlane
 from bcfw.solvers.auto import choice
 

@@ -18,8 +18,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 import bcfw
-from bcfw.datasets.superpixels import to_rgb
-from bcfw.report.plots import PlotUnavailableError, plot_images
+from bcfw.datasets.convert.superpixels import to_rgb
+from bcfw.report import PlotUnavailableError, plot_images
 
 LAMBDAS = (1.0, 0.3, 0.1)
 OPTIONS = {"tol": 0.02, "max_passes": 100}

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, cross_val_score
 
 import bcfw
-from bcfw.report.plots import PlotUnavailableError, plot_images
+from bcfw.report import PlotUnavailableError, plot_images
 
 LAMBDAS = (30.0, 10.0, 3.0, 1.0, 0.3)
 FOLDS = 5

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import bcfw
-from bcfw.report.plots import PlotUnavailableError, figure
+from bcfw.report import PlotUnavailableError, figure
 
 N_TRAIN, N_TEST, N_JOINTS = 100, 200, 14
 

@@ -38,17 +38,17 @@ from hypothesis import HealthCheck, settings
 
 import bcfw
 from bcfw import run
+from bcfw.compile import KernelSet
 from bcfw.datasets import cache_folder
-from bcfw.kernels import KernelSet
-from bcfw.passes.batch import batch_oracle_pass, batch_step_pass
+from bcfw.dual.batch import batch_oracle_pass, batch_step_pass
+from bcfw.dual.rebuild import shrink_pass, store_shrink_pass
 from bcfw.passes.contract import with_bounds
-from bcfw.passes.exponents import exponent_pass, loss_parts_pass
-from bcfw.passes.groups import group_pass
-from bcfw.passes.planes import plane_pass
-from bcfw.passes.rebuild import shrink_pass, store_shrink_pass
 from bcfw.passes.store_visits import pairwise_pass, store_pass
-from bcfw.passes.subgradient import subgradient_pass
-from bcfw.solvers import Solver, stopwatch
+from bcfw.solvers import Solver, auto
+from bcfw.solvers.baselines.adaptive_pass import group_pass
+from bcfw.solvers.baselines.exponentiated_pass import exponent_pass, loss_parts_pass
+from bcfw.solvers.baselines.plane_pass import plane_pass
+from bcfw.solvers.baselines.subgradient_pass import subgradient_pass
 from problems import CASES, COMPILED_CASES, EXACT_VARIANTS, VARIANTS, WITH_WEIGHTS, Case, kernels_of, matches
 
 #: Whether all combinations are run, and everything is compiled that users compile.
@@ -188,8 +188,8 @@ def steady_stopwatch(monkeypatch):
 
     For tests that compare runs of ``solver="auto"`` on models that do not count their operations.
     """
-    monkeypatch.setattr(stopwatch, "oracle_seconds", lambda problem: 1e-6)
-    monkeypatch.setattr(stopwatch, "visit_seconds", lambda timings: 1e-6)
+    monkeypatch.setattr(auto, "oracle_seconds", lambda problem: 1e-6)
+    monkeypatch.setattr(auto, "visit_seconds", lambda timings: 1e-6)
 
 
 class Clock:

@@ -23,11 +23,11 @@ import scipy.sparse as sp
 
 import bcfw
 from bcfw.dual import DualProblem, open_problem
+from bcfw.dual.rebuild import rebuild_pass, store_rebuild_pass
 from bcfw.options import Choice, Flag
-from bcfw.passes.rebuild import rebuild_pass, store_rebuild_pass
 from bcfw.solvers import SOLVERS
-from bcfw.solvers.base import Outcome, require_match
-from bcfw.solvers.run import SolverRun
+from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.solver import Outcome, require_match
 from reference import Enumerated
 
 

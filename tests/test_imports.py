@@ -1,156 +1,101 @@
-"""The layers of the package: imports point upward in one table only, and ``import bcfw`` stays cheap."""
+"""The rooms of the package: what each may import, and that ``import bcfw`` stays cheap."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import bcfw
+from layers import LAYERS, Package, cycles, violations
 
-PACKAGE = Path(bcfw.__file__).parent
+FOLDER = Path(bcfw.__file__).parent
+PACKAGE = Package(FOLDER)
+ROOT = Path(__file__).resolve().parent.parent
 
-#: Layers from the top of the design's table (docs/design.md); each may import those before it, and its own folder.
-ORDER = [
-    "errors",
-    "options",
-    "records",
-    "files",
-    "memory",
-    "saved_arrays",
-    "model_file",
-    "saved_values",
-    "saved_objects",
-    "loading",
-    "kernels",
-    "inputs",
-    "tagging",
-    "input_kernels",
-    "run",
-    "selection",
-    "progress",
-    "passes",
-    "models",
-    "dual",
-    "solvers",
-    "product",
-    "domains",
-    "objectives",
-    "steps",
-    "result",
-    "training",
-    "path",
-    "cluster",
-    "metrics",
-    "estimators",
-    "formats",
-    "text",
-    "datasets",
-    "report",
-    "commands",
-]
 
-BASE = {"errors", "options", "records", "files", "memory"}
+def test_rooms_import_only_what_they_may():
+    assert violations(PACKAGE) == []
 
-#: What is saved in files, and how.
-SAVED = {"saved_arrays", "model_file", "saved_values", "saved_objects", "loading"}
 
-#: Layers that may import less than everything before them.
-NARROW = {
-    "errors": set(),
-    "options": {"errors"},
-    "records": set(),
-    "files": {"errors"},
-    "memory": {"errors"},
-    "saved_arrays": {"errors"},
-    "model_file": {"errors", "files", "saved_arrays"},
-    "saved_values": {"errors", "options", "saved_arrays"},
-    "saved_objects": {"errors", "saved_arrays", "saved_values"},
-    "loading": {"errors", "files", "saved_arrays", "model_file", "saved_objects"},
-    "kernels": BASE,
-    "inputs": BASE,
-    "tagging": BASE | {"kernels", "inputs"},
-    "input_kernels": {"errors", "options"},
-    "run": {"errors"},
-    "selection": {"errors", "options", "records", "kernels"},
-    "progress": {"errors", "kernels", "run"},
-    "passes": {"errors", "records", "kernels"},
-    "models": BASE | SAVED | {"kernels", "inputs", "input_kernels", "passes"},
-    "dual": BASE | SAVED | {"kernels", "inputs", "input_kernels", "passes", "models"},
-    "solvers": BASE | SAVED | {"kernels", "inputs", "input_kernels", "run", "selection", "passes", "models", "dual"},
-    "product": BASE | {"kernels", "inputs", "run", "selection", "progress"},
-    **{face: {"product"} for face in ("domains", "objectives", "steps")},
-    "path": BASE | SAVED | {"inputs", "run", "progress", "dual", "solvers", "result", "training"},
-    "metrics": BASE | {"inputs"},
-    "formats": BASE | {"inputs"},
-    "datasets": BASE | {"inputs", "formats"},
+def test_no_files_import_each_other():
+    assert cycles(PACKAGE) == []
+
+
+def test_every_room_exists():
+    assert set(LAYERS) <= {file.split("/")[0].removesuffix(".py") for file in PACKAGE.trees}
+
+
+def test_the_design_page_has_the_rooms():
+    """In their order, with what they may import; and every file that it names exists."""
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \|$", page, flags=re.MULTILINE)
+    assert {
+        room: None if given == "all above" else set(re.findall(r"`(\w+)`", given)) for room, given in rows
+    } == LAYERS
+    assert [room for room, _ in rows] == list(LAYERS)
+    for file in re.findall(r"`((?:\w+/)+\w+\.py)`", page):
+        assert (FOLDER / file).exists() or (ROOT / file).exists(), f"design.md names {file}"
+
+
+def test_every_file_says_what_it_is():
+    """By a first line that no other file has."""
+    firsts = {file: (ast.get_docstring(tree) or "").split("\n")[0] for file, tree in PACKAGE.trees.items()}
+    assert all(firsts.values())
+    repeated = [line for line, times in Counter(firsts.values()).items() if times > 1]
+    assert {file: line for file, line in firsts.items() if line in repeated} == {}
+
+
+FORMS = {
+    "import bcfw.dual.certify": {"dual/certify.py"},
+    "from bcfw.solvers import BCFW": {"solvers/__init__.py", "solvers/bcfw.py"},
+    "from bcfw import models, train": {"models/__init__.py", "__init__.py"},
+    "from ..run import Run": {"run.py"},
+    "from .. import selection": {"selection.py"},
+    "from . import other": {"models/other.py"},
+    "def f():\n    from bcfw.path import grid": {"path/grid.py"},
+    "import numpy, bcfw": {"__init__.py"},
+    "if TYPE_CHECKING:\n    import bcfw": set(),
 }
 
-#: The thin end may use the public face, ``import bcfw``, which reaches everything.
-FACE = {"commands", "report"}
 
-MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
-
-
-def layer_of(path: Path) -> str:
-    return path.parts[0].removesuffix(".py")
-
-
-def imported_layers(path: Path) -> set[str]:
-    """First names below ``bcfw`` that a module imports, wherever in the module; "bcfw" for the package itself."""
-    found = set()
-    package = ("bcfw", *path.parts[:-1])
-    tree = ast.parse((PACKAGE / path).read_text())
-    for block in [one for one in tree.body if isinstance(one, ast.If) and ast.unparse(one.test) == "TYPE_CHECKING"]:
-        tree.body.remove(block)  # nothing runs it
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            home = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
-            source = ".".join(part for part in (home, node.module) if part)
-            names = [f"{source}.{alias.name}" for alias in node.names] if source == "bcfw" else [source]
-        else:
-            continue
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == "bcfw":
-                found.add(parts[1] if len(parts) > 1 and parts[1] in ORDER else "bcfw")
-    return found
+@pytest.fixture
+def small_package(tmp_path):
+    """A package of a few files, most of them empty."""
+    folder = tmp_path / "bcfw"
+    files = ("dual/certify", "solvers/__init__", "solvers/bcfw", "models/__init__", "models/other", "path/grid", "run")
+    for file in (*files, "selection", "path/__init__", "dual/__init__", "__init__"):
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / f"{file}.py").write_text("")
+    (folder / "solvers" / "__init__.py").write_text("from bcfw.solvers.bcfw import BCFW")
+    return folder
 
 
-@pytest.mark.parametrize("path", MODULES, ids=str)
-def test_imports_point_upward(path):
-    layer = layer_of(path)
-    if layer in ("__init__", "__main__"):
-        assert imported_layers(path) <= {"commands"}
-        return
-    assert layer in ORDER, f"{layer} has no place in the order of layers"
-    allowed = NARROW.get(layer, set(ORDER[: ORDER.index(layer)])) | {layer} | ({"bcfw"} if layer in FACE else set())
-    wrong = imported_layers(path) - allowed
-    assert not wrong, f"{path} must not import {', '.join(sorted(wrong))}"
+def test_every_form_of_import_is_seen(small_package):
+    """Absolute, relative, nested in a function, through a package, and of the package itself."""
+    for text, expected in FORMS.items():
+        (small_package / "models" / "x.py").write_text(text)
+        found = Package(small_package).imports("models/x.py")
+        assert {file for one in found for file in one.reached} == expected, text
 
 
-def test_the_parser_sees_every_form_of_import(tmp_path, monkeypatch):
-    """Absolute, relative, nested in a function, and of the package itself."""
-    forms = {
-        "import bcfw.dual.certify": {"dual"},
-        "from bcfw.solvers import BCFW": {"solvers"},
-        "from bcfw import models, train": {"models", "bcfw"},
-        "from ..run import Run": {"run"},
-        "from .. import selection": {"selection"},
-        "from . import base": {"models"},
-        "def f():\n    from bcfw.path import grid": {"path"},
-        "import numpy, bcfw": {"bcfw"},
-    }
-    (tmp_path / "models").mkdir()
-    monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path)
-    for text, expected in forms.items():
-        (tmp_path / "models" / "x.py").write_text(text)
-        assert imported_layers(Path("models/x.py")) == expected, text
+def test_wrong_imports_and_cycles_are_found(small_package):
+    (small_package / "run.py").write_text("import bcfw\nfrom bcfw.models.other import f")
+    (small_package / "models" / "other.py").write_text("from bcfw import run\nfrom bcfw.errors import InputError")
+    (small_package / "unknown.py").write_text("")
+    package = Package(small_package)
+    assert violations(package) == [
+        "models/other.py:1 must not import run.py",
+        "run.py:1 must not import __init__.py",
+        "run.py:2 must not import models/other.py",
+        "unknown.py: unknown is no room",
+    ]
+    assert cycles(package) == [["models/other.py", "run.py"]]
 
 
 def loaded_after(code: str) -> set[str]:
@@ -181,7 +126,7 @@ def test_training_loads_no_estimators():
 
 
 def test_reading_a_model_file_loads_nothing_heavy():
-    assert not loaded_after("import bcfw.model_file") & HEAVY
+    assert not loaded_after("import bcfw.storage.model_file") & HEAVY
 
 
 def test_minimize_loads_no_compiler():

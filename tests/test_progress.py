@@ -16,7 +16,7 @@ import pytest
 from sklearn.base import clone
 
 import bcfw
-from bcfw.kernels.compiling import CompileLines, compile_seconds, when_compiling
+from bcfw.compile.timing import CompileLines, compile_seconds, when_compiling
 from bcfw.progress import Progress, Trend
 from bcfw.solvers import PassInfo
 
@@ -230,10 +230,10 @@ def test_the_clock_counts_compilation_only():
 
 
 def test_long_compilations_give_signs_of_life(monkeypatch):
-    from bcfw.kernels import compiling, numba_internals
+    from bcfw.compile import numba_internals, timing
 
     monkeypatch.setattr(numba_internals, "NOTICE_SECONDS", 0.02)
-    monkeypatch.setattr(compiling, "LINE_SECONDS", 0.1)
+    monkeypatch.setattr(timing, "LINE_SECONDS", 0.1)
     lines = []
     with when_compiling(CompileLines(lines.append)):
         compile_something(0.5)

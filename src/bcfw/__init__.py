@@ -44,7 +44,6 @@ if TYPE_CHECKING:  # what __getattr__ loads, with its types
     from bcfw.estimators import StructuralSVMCV as StructuralSVMCV
     from bcfw.estimators import TreeSVM as TreeSVM
     from bcfw.inputs.sequences import Sequences as Sequences
-    from bcfw.loading import load as load
     from bcfw.models import CompiledModel as CompiledModel
     from bcfw.models import JointKernelModel as JointKernelModel
     from bcfw.models import Model as Model
@@ -59,6 +58,7 @@ if TYPE_CHECKING:  # what __getattr__ loads, with its types
     from bcfw.progress import Progress as Progress
     from bcfw.result import Result as Result
     from bcfw.solvers.legs import Legs as Legs
+    from bcfw.storage.load import load as load
     from bcfw.training import train as train
 
 __version__ = "0.1.0"
@@ -67,7 +67,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "train": "bcfw.training",
     **dict.fromkeys(("regularization_path", "grid_path", "RegularizationPath"), "bcfw.path"),
-    "load": "bcfw.loading",
+    "load": "bcfw.storage.load",
     **dict.fromkeys(("minimize", "check_domain", "check_objective"), "bcfw.product"),
     "Result": "bcfw.result",
     "Legs": "bcfw.solvers.legs",

@@ -18,8 +18,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from bcfw.compile.timing import CompileLines, first_notice, in_notebook, when_compiling
 from bcfw.errors import OptionError
-from bcfw.kernels.compiling import CompileLines, first_notice, in_notebook, when_compiling
 from bcfw.run import Callback, Info
 
 #: Seconds between two lines of the plain display, and between two updates of the live bar.

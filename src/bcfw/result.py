@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from bcfw import model_file
 from bcfw.dual import Certificate, DualProblem, snapshots
-from bcfw.dual.joint import JointProblem
-from bcfw.dual.kernel_problem import KernelProblem
-from bcfw.dual.kernel_weights import KernelWeights
-from bcfw.files import PathLike
 from bcfw.inputs.examples import by_position
-from bcfw.loading import reads
-from bcfw.model_file import ModelFile
-from bcfw.models.hooks import hook
+from bcfw.models.base.hooks import hook
 from bcfw.run import duration
-from bcfw.saved_arrays import SavedArrays
-from bcfw.saved_objects import model_header, saved_model, saved_solver, solver_header
-from bcfw.saved_values import decode, encode
-from bcfw.solvers.base import Outcome, Solver
-from bcfw.solvers.run import SolverRun
+from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.kernelized.input_problem import KernelProblem
+from bcfw.solvers.kernelized.joint_problem import JointProblem
+from bcfw.solvers.kernelized.support_vectors import KernelWeights
+from bcfw.solvers.solver import Outcome, Solver
+from bcfw.storage import model_file
+from bcfw.storage.checked_arrays import SavedArrays
+from bcfw.storage.files import PathLike
+from bcfw.storage.load import reads
+from bcfw.storage.model_file import ModelFile
+from bcfw.storage.objects import model_header, saved_model, saved_solver, solver_header
+from bcfw.storage.values import decode, encode
 
 #: The attributes of a result that a model file stores under "certificate", and their types.
 FIGURES: dict[str, type] = {

@@ -14,10 +14,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from bcfw.algorithms.gap_tree import SCALE, drawn_leaf, largest_leaf, make_tree, set_leaf
 from bcfw.errors import OptionError
-from bcfw.kernels.trees import SCALE, drawn_leaf, largest_leaf, set_leaf
 from bcfw.options import Choice, Count, named
-from bcfw.records import BY_GAP, IN_ORDER, LARGEST_GAP, Visits, in_order
+from bcfw.passes.order import BY_GAP, IN_ORDER, LARGEST_GAP, Visits, in_order
 
 __all__ = [
     "PQ",
@@ -37,6 +37,7 @@ __all__ = [
     "Uniform",
     "find_rule",
 ]
+
 
 #: Number of blocks that are drawn from the generator at once.
 DRAWS = 1024
@@ -446,19 +447,6 @@ def permuted(rng: np.random.Generator, blocks: np.ndarray) -> np.ndarray:
 def cyclic(rng: np.random.Generator, blocks: np.ndarray) -> np.ndarray:
     """Return every block once, in the order of the data."""
     return blocks
-
-
-def make_tree(values: np.ndarray, largest: bool) -> np.ndarray:
-    """Return a tree of sums, or of maxima, over non-negative values (see :mod:`bcfw.kernels.trees`)."""
-    leaves = 1 << max(1, int(np.ceil(np.log2(max(2, len(values))))))
-    tree = np.zeros(2 * leaves)
-    tree[leaves : leaves + len(values)] = np.maximum(values, 0.0)
-    level = leaves
-    while level > 1:
-        below = tree[level : 2 * level].reshape(-1, 2)
-        level //= 2
-        tree[level : 2 * level] = below.max(axis=1) if largest else below.sum(axis=1)
-    return tree
 
 
 #: The words of the option ``sampling`` and their samplings.

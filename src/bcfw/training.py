@@ -10,24 +10,25 @@ from typing import Any
 
 import numpy as np
 
+from bcfw.compile.timing import compile_seconds, compiling_logged
 from bcfw.dual import DualProblem, open_problem, snapshots
 from bcfw.errors import InputError, ModelError, OptionError, OracleError
-from bcfw.files import check_writable
 from bcfw.inputs.examples import by_position
-from bcfw.kernels.compiling import compile_seconds, compiling_logged
-from bcfw.memory import memory_named
-from bcfw.models.check import loss_that_was_missed
-from bcfw.models.failures import CompilationError, cannot_compile, is_from_numba
-from bcfw.models.model import require_model
+from bcfw.inputs.memory import memory_named
+from bcfw.models.base.model import require_model
+from bcfw.models.check.check_model import loss_that_was_missed
+from bcfw.models.check.failures import CompilationError, cannot_compile, is_from_numba
 from bcfw.options import Count, NonNegative, Positive
 from bcfw.progress import progress_callbacks
 from bcfw.result import Result, make_result, partial_result
 from bcfw.run import Callback, announced, check_callbacks
 from bcfw.solvers import Solver, find_solver
 from bcfw.solvers.auto import has_large_features
-from bcfw.solvers.base import require_match
+from bcfw.solvers.counted_run import SolverRun
 from bcfw.solvers.legs import Journey, Legs
-from bcfw.solvers.run import SolverRun
+from bcfw.solvers.solver import require_match
+from bcfw.storage import checkpoints
+from bcfw.storage.files import check_writable
 
 #: Seconds between two saves if ``checkpoint`` is only a path.
 CHECKPOINT_SECONDS = 60.0
@@ -227,7 +228,7 @@ def read_checkpoint(checkpoint: Any) -> tuple[str | Path | None, float]:
 
 def save_or_warn(problem: DualProblem, path: str | Path) -> None:
     """Write a checkpoint of the problem's state; if it cannot be written, warn."""
-    with snapshots.warned(path):
+    with checkpoints.warned(path):
         snapshots.save(problem, path)
 
 
@@ -242,7 +243,7 @@ def thread_count(n_jobs: Any) -> int:
 def read_warm_start(source: Any) -> tuple[dict[str, Any], str]:
     """Return the snapshot of a Result or of a checkpoint file, and its name for messages."""
     if isinstance(source, str | Path):
-        return snapshots.read(source), str(source)
+        return checkpoints.read(source), str(source)
     if isinstance(source, Result):
         if not source.snapshot:
             raise InputError("warm_start: this Result carries no dual state; give the one that train returned")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from bcfw.commands import filling, main
-from bcfw.kernels import KernelSet
+from bcfw.commands import cache_fill, main
+from bcfw.compile import KernelSet
 
 
 def ask(*words):
@@ -61,7 +61,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_with_the_reason(monkeypatch
 
 
 def test_the_users_cache_stands_behind_the_package(monkeypatch, tmp_path):
-    from bcfw.kernels import disk_cache
+    from bcfw.compile import disk_cache
 
     monkeypatch.delenv("BCFW_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
@@ -101,7 +101,7 @@ print(json.dumps([entry.data["dispatcher"].py_func.__name__ for _, entry in reco
 TAGGER = """
 import numpy as np
 from bcfw.formats import Columns
-from bcfw.tagging.vocabulary import Vocabulary
+from bcfw.text.attributes.vocabulary import Vocabulary
 from bcfw.text.source import TextSource
 from bcfw.text.tagger import Tagger
 
@@ -142,18 +142,18 @@ def test_after_filling_a_fresh_process_compiles_nothing(monkeypatch, tmp_path):
 
 def test_estimators_find_what_was_filled(monkeypatch, tmp_path):
     """In the folder that other tests have filled, too; float32 would be compiled for this test alone."""
-    monkeypatch.setattr(filling, "TYPES", (np.float64,))
+    monkeypatch.setattr(cache_fill, "TYPES", (np.float64,))
     assert ask("fill", "multiclass")[0] == 0
     assert compiled_by(FITS["multiclass"], tmp_path) == []
 
 
-@pytest.mark.parametrize("name", sorted(filling.MODELS))
-@pytest.mark.parametrize("kind", filling.TYPES)
+@pytest.mark.parametrize("name", sorted(cache_fill.MODELS))
+@pytest.mark.parametrize("kind", cache_fill.TYPES)
 def test_every_model_has_a_tiny_problem(name, kind, monkeypatch):
     """Each is trained in all ways, as Python as far as nothing has been compiled yet."""
     make = KernelSet._make_entry
     monkeypatch.setattr(KernelSet, "_make_entry", lambda kernels, template: make(kernels.interpreted(), template))
-    monkeypatch.setattr(filling, "TYPES", (kind,))
-    problems = [model for model, _, _ in filling.tiny_problems(name, kind)]
-    assert {type(model) for model in problems} == {filling.MODELS[name]}
-    filling.fill(name)
+    monkeypatch.setattr(cache_fill, "TYPES", (kind,))
+    problems = [model for model, _, _ in cache_fill.tiny_problems(name, kind)]
+    assert {type(model) for model in problems} == {cache_fill.MODELS[name]}
+    cache_fill.fill(name)

@@ -353,8 +353,8 @@ def test_interpreted_and_compiled_answers_are_the_same(files):
     run("train", train, "--model", model, "-q")
     tagger = Tagger.load(model)
     examples = list(tagger.source.examples(str(test)))[:5]
-    from bcfw.tagging.attributes import read
-    from bcfw.tagging.vocabulary import encode
+    from bcfw.text.attributes.reading import read
+    from bcfw.text.attributes.vocabulary import encode
 
     given = encode([read([tagger.source.attributes_of(one) for one in examples], 0, "test")], tagger.vocabulary.columns)
     assert tagger.tag_encoded(given, compiled=False) == tagger.tag_encoded(given) == tagger.tag_examples(examples)
@@ -494,7 +494,7 @@ WRONG_HEADERS = [
 
 @pytest.mark.parametrize("wrong", WRONG_HEADERS, ids=str)
 def test_made_up_headers_give_one_line(files, wrong):
-    from bcfw import model_file
+    from bcfw.storage import model_file
 
     train, test, model = files("conll")
     run("train", train, "--model", model, "-q")

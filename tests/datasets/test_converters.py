@@ -29,9 +29,9 @@ from bcfw.datasets import (
     hansards,
     horses,
     ocr,
-    superpixels,
     usps,
 )
+from bcfw.datasets.convert import superpixels
 from bcfw.errors import InputError
 from data_files import SMALL_CORPUS, SMALL_TEST_CORPUS, flat, written
 

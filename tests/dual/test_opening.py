@@ -7,7 +7,7 @@ import pytest
 
 import bcfw
 from bcfw.dual import open_problem
-from bcfw.inputs import graphs
+from bcfw.inputs import node_graphs
 from problems import CASES, Pairs
 
 
@@ -31,8 +31,8 @@ def test_features_of_every_truth_are_computed_once():
 @pytest.mark.parametrize("name", ["graph-cost", "pairwise-forest-cost", "potts-two-csr"])
 def test_every_graph_is_read_once(monkeypatch, name):
     case, read = CASES[name], []
-    plain = graphs.read_nodes_and_edges
-    monkeypatch.setattr(graphs, "read_nodes_and_edges", lambda x, where: read.append(where) or plain(x, where))
+    plain = node_graphs.read_nodes_and_edges
+    monkeypatch.setattr(node_graphs, "read_nodes_and_edges", lambda x, where: read.append(where) or plain(x, where))
     open_problem(case.model, case.X, case.y, case.lam)
     assert read == [f"{type(case.model).__name__}: example {i}" for i in range(len(case.y))]
 

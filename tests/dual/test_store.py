@@ -8,7 +8,7 @@ import pytest
 import bcfw
 from bcfw.dual.certify import certify_state
 from bcfw.solvers import BCFW, MultiPlane
-from bcfw.solvers.run import SolverRun
+from bcfw.solvers.counted_run import SolverRun
 from problems import CASES
 
 STORE_SOLVERS = [

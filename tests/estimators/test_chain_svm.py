@@ -7,7 +7,7 @@ import pytest
 
 from bcfw.errors import OptionError
 from bcfw.estimators import ChainSVM
-from bcfw.inputs.matrices import with_constant
+from bcfw.inputs.feature_matrices import with_constant
 
 
 def test_chain_without_end_bias_with_intercept(sequences):

@@ -15,8 +15,8 @@ from sklearn.model_selection import GridSearchCV
 import bcfw
 from bcfw.errors import InputError, OptionError
 from bcfw.estimators import MultilabelSVM
-from bcfw.inputs.matrices import with_constant
-from bcfw.models.label_tree import chow_liu_tree
+from bcfw.inputs.feature_matrices import with_constant
+from bcfw.models.shared.label_tree import chow_liu_tree
 from oracle_checks import all_scores
 
 CHAIN = [(1, 0), (1, 2), (3, 2)]

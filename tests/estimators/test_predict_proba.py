@@ -26,7 +26,7 @@ from bcfw.estimators import (
     TreeSVM,
 )
 from bcfw.estimators.probability import FLAT, HeldOut, fit_temperature
-from bcfw.models.probabilities import LogLikelihood
+from bcfw.models.shared.sum_product import LogLikelihood
 from small_data import WORDS
 
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from bcfw.estimators import ChainSVM, MulticlassSVM
-from bcfw.estimators.repeats import merge_repeats
+from bcfw.inputs.repeats import merge_repeats
 from small_data import WORDS
 
 

@@ -18,11 +18,11 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 
 import bcfw
-from bcfw import model_file
 from bcfw.errors import InputError, OptionError
 from bcfw.estimators import ESTIMATORS, MulticlassSVM
 from bcfw.estimators.base import BaseSVM, without_snapshot
 from bcfw.solvers import BCFW, KernelBCFW, MultiPlane
+from bcfw.storage import model_file
 from same import difference
 from small_data import Pick
 

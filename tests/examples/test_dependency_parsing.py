@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bcfw
-from bcfw.kernels import KernelSet
+from bcfw.compile import KernelSet
 
 PATH = Path(__file__).resolve().parents[2] / "examples" / "dependency_parsing.py"
 

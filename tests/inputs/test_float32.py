@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import bcfw
 from bcfw.dual import open_problem
-from bcfw.inputs import matrices
+from bcfw.inputs import feature_matrices
 from bcfw.inputs.rows import matrix_of, matrix_rows
 from bcfw.inputs.sequences import Sequences
 from bcfw.models import Chain, Multiclass, Multilabel
@@ -227,7 +227,7 @@ def test_decision_functions():
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_scores_take_no_copy_in_float64(monkeypatch, form):
-    monkeypatch.setattr(matrices, "AT_ONCE", 2**14)
+    monkeypatch.setattr(feature_matrices, "AT_ONCE", 2**14)
     X = form(np.random.default_rng(0).random((2**16, 2**6), dtype=np.float32))
     svm = bcfw.MulticlassSVM(tol=0.5).fit(X[:200], np.arange(200) % 3)
     tracemalloc.start()

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import bcfw
-from bcfw.inputs.matrices import with_constant
+from bcfw.inputs.feature_matrices import with_constant
 from bcfw.models import Chain, Multiclass
 from problems import CASES
 from small_data import read_only, strided

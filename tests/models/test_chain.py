@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import bcfw
 from bcfw.dual import open_problem
-from bcfw.models import chain
+from bcfw.models.chain import chain
 from bcfw.passes.contract import (
     Data,
     Work,
@@ -27,7 +27,8 @@ from bcfw.passes.contract import (
     sqnorm,
     start_direction,
 )
-from bcfw.records import State, in_order
+from bcfw.passes.order import in_order
+from bcfw.passes.records import State
 from oracle_checks import arrays, check_oracle, costs
 from problems import CASES, chain_case
 

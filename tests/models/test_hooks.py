@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bcfw
-from bcfw.models.hooks import HOOKS, hook
+from bcfw.models.base.hooks import HOOKS, hook
 from problems import CASES, Bits, Pairs
 
 #: Names that solvers use of the form of a model; a user's class may use them for anything.

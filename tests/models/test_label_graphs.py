@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import bcfw
 from bcfw.errors import InputError, OptionError
 from bcfw.models import BinaryGraph, PairwiseGraph, PottsGraph
-from bcfw.models.kernels.label_graph import brackets_pass
+from bcfw.models.graphs.label_graph_routines import brackets_pass
 from bcfw.solvers import BCFW, MultiPlane
 from oracle_checks import ROUNDING, check_oracle
 from problems import dense, label_graph_cases

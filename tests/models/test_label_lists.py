@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import bcfw
 from bcfw.dual.certify import certify_state
 from bcfw.models import Multiclass
-from bcfw.models.multiclass import KERNELS, LIST_KERNELS, MANY_LABELS
-from bcfw.records import in_order
+from bcfw.models.multiclass.multiclass import KERNELS, LIST_KERNELS, MANY_LABELS
+from bcfw.passes.order import in_order
 from bcfw.solvers import AdaptiveBCFW, BlockSolves, ExponentiatedGradient, KernelBCFW, MultiPlane
 from problems import CASES, VARIANTS, interpreted, matches, repeats_visits, without_repeats
 

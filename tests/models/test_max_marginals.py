@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from bcfw.models.max_marginals import chain_max_marginals, forest_max_marginals
+from bcfw.models.shared.max_marginals import chain_max_marginals, forest_max_marginals
 from oracle_checks import all_scores
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import bcfw
 from bcfw.errors import InputError
 from bcfw.models import Multilabel
-from bcfw.models.label_tree import chow_liu_tree, mutual_information, orient
+from bcfw.models.shared.label_tree import chow_liu_tree, mutual_information, orient
 from oracle_checks import WHOLE, arrays, check_oracle
 from problems import multilabel_case
 

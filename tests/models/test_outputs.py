@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import bcfw
-from bcfw.models.outputs import same_output
+from bcfw.models.check.outputs import same_output
 from bcfw.solvers import BCFW, MultiPlane
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import logsumexp
 
 from bcfw.errors import OptionError
-from bcfw.models.probabilities import LogLikelihood
+from bcfw.models.shared.sum_product import LogLikelihood
 from problems import CASES, interpreted
 
 OFFERING = [name for name, case in CASES.items() if "marginals" in case.problem().form.offers]

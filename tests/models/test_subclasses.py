@@ -11,7 +11,7 @@ import pytest
 
 import bcfw
 from bcfw.models import Chain, Matching, Multiclass
-from bcfw.models.hooks import is_overridden
+from bcfw.models.base.hooks import is_overridden
 from problems import CASES, Pairs
 
 CHAIN, PAIRS, MATCHING = CASES["chain-cost"], CASES["dense-features"], CASES["matching-costs"]

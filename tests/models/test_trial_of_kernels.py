@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import bcfw
-from bcfw.models.compiled import CompiledForm
+from bcfw.models.base.compiled import CompiledForm
 from bcfw.passes.visits import block_pass
 from problems import CASES, Bits
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import bcfw
-from bcfw.dual import snapshots
 from bcfw.solvers import BCFW, MultiPlane
+from bcfw.storage import checkpoints
 from problems import CASES, Pairs
 
 EPS = 0.1
@@ -159,7 +159,7 @@ def test_damaged_files(tmp_path):
         ("path_counted", arrays["path_counted"][:1]),
     ):
         clean = {key: array for key, array in arrays.items() if key not in ("version", "checksums")}
-        snapshots.write({**clean, name: value}, file)
+        checkpoints.write({**clean, name: value}, file)
         with pytest.raises(bcfw.InputError, match="the saved state is damaged"):
             path_of(case, warm_start=file)
 

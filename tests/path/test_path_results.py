@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bcfw
-from bcfw.path.bounds import GapBound
-from bcfw.path.trace import Changes
+from bcfw.path.gap_bound import GapBound
+from bcfw.path.weights_by_lam import Changes
 from problems import CASES
 
 

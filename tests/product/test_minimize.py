@@ -620,7 +620,7 @@ def test_an_argmin_of_another_shape():
 def test_an_oracle_that_was_fast_once_is_still_found_to_be_expensive(monkeypatch):
     """As an eigenvector that is sought where it was just found: by the first step, after the first certificate."""
     clock = [0.0]
-    monkeypatch.setattr("bcfw.product.oracle.now", lambda: clock[0])
+    monkeypatch.setattr("bcfw.product.checked_oracle.now", lambda: clock[0])
 
     class Timed(Simplex):
         def __init__(self, costs):

@@ -8,8 +8,8 @@ import pytest
 import bcfw
 from bcfw.selection import SAMPLINGS
 from bcfw.solvers import BCFW, AdaptiveBCFW
-from bcfw.solvers.adaptive import GroupRunner
-from bcfw.solvers.run import SolverRun
+from bcfw.solvers.baselines.adaptive import GroupRunner
+from bcfw.solvers.counted_run import SolverRun
 from problems import CASES, continue_with
 from reference import naive_groups
 

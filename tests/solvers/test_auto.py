@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import bcfw
-from bcfw.solvers import BCFW, BlockSolves, MultiPlane, auto, stopwatch
+from bcfw.solvers import BCFW, BlockSolves, MultiPlane, auto
+from bcfw.solvers import auto as stopwatch
 from problems import CASES, own_model
 
 CASE = CASES["dense-features"]

@@ -12,8 +12,9 @@ from scipy.optimize import minimize
 import bcfw
 from bcfw.dual.certify import certify_state, certify_weights
 from bcfw.models import Multiclass, Multilabel
-from bcfw.passes.solves import solve_pass
-from bcfw.records import ALL_PARTS, STEP, in_order
+from bcfw.passes.block_solves import solve_pass
+from bcfw.passes.order import in_order
+from bcfw.passes.records import ALL_PARTS, STEP
 from bcfw.solvers import BlockSolves
 from bcfw.solvers.block_solves import MANY_BLOCKS, RUN_LENGTH, permuted_runs
 from bcfw.solvers.schedule import MOST_SHARE
@@ -71,8 +72,8 @@ def test_the_gain_of_a_visit_is_that_of_the_dual(name):
 )
 def test_projection_onto_the_simplex(entries, scale):
     """Against the definition by sorting; also where all but one entry are far below."""
-    from bcfw.models.kernels.block_solves import project_listed
-    from bcfw.models.kernels.multiclass import MulticlassWork
+    from bcfw.models.multiclass.multiclass_routines import MulticlassWork
+    from bcfw.models.shared.block_solve_routines import project_listed
 
     v = scale * np.array(entries)
     n = len(v)

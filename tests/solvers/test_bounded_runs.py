@@ -11,7 +11,7 @@ from bcfw.models import KernelModel, PictorialTree
 from bcfw.passes import contract
 from bcfw.passes.contract import Data, Work, apply, load_truth, touched
 from bcfw.passes.oracle import direction_from_average
-from bcfw.records import State
+from bcfw.passes.records import State
 from bcfw.solvers import BCFW, BatchFW, MultiPlane
 from problems import BOUNDED_CASES, CASES, COMPILED_CASES, continue_with, first_row, interpreted
 

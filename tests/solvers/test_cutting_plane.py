@@ -10,7 +10,7 @@ import pytest
 import bcfw
 from bcfw.dual import snapshots
 from bcfw.solvers import BCFW, CuttingPlane
-from bcfw.solvers.master import QPUnavailableError
+from bcfw.solvers.baselines.master_qp import QPUnavailableError
 from problems import CASES, block_state
 from reference import minimise_over_simplices
 
@@ -22,7 +22,7 @@ EXACT_CASES = ["multiclass-cost", "chain-cost", "chain-wide", "multilabel-tree",
 @pytest.fixture
 def master():
     pytest.importorskip("piqp")
-    from bcfw.solvers import master
+    from bcfw.solvers.baselines import master_qp as master
 
     return master
 
@@ -73,7 +73,7 @@ def test_one_slack_is_fully_corrective(name, weighted, master):
 
 def test_cached_outputs_save_oracle_calls(master, monkeypatch):
     case = CASES["chain-wide"]
-    from bcfw.solvers import cutting_plane
+    from bcfw.solvers.baselines import cutting_plane
 
     passes = {}
     for share in (np.inf, 0.1):

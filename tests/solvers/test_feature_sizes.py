@@ -8,7 +8,8 @@ import pytest
 import bcfw
 from bcfw.dual.certify import certify_state
 from bcfw.models import Multiclass, Multilabel
-from bcfw.records import GAIN, in_order
+from bcfw.passes.order import in_order
+from bcfw.passes.records import GAIN
 from bcfw.solvers import BCFW, BatchFW, BlockSolves, CuttingPlane, MultiPlane
 
 SIZES = [1e-160, 1e-150, 1e-145, 1e-30, 1e-4, 1.0, 1e4, 1e8]

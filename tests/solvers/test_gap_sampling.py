@@ -12,8 +12,8 @@ import bcfw
 from bcfw.dual import open_problem
 from bcfw.dual.certify import certify_state
 from bcfw.selection import SAMPLINGS
+from bcfw.solvers.counted_run import SolverRun
 from bcfw.solvers.pass_runner import PassRunner
-from bcfw.solvers.run import SolverRun
 from problems import CASES
 
 TOY = runpy.run_path(str(Path(__file__).resolve().parents[2] / "benchmarks" / "toy_gap_sampling.py"))

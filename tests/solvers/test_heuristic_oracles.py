@@ -10,7 +10,7 @@ import pytest
 import bcfw
 from bcfw.dual import Certificate
 from bcfw.solvers import BCFW, BatchFW, MultiPlane
-from bcfw.solvers.run import SolverRun
+from bcfw.solvers.counted_run import SolverRun
 from problems import CASES, Bits, Pairs
 
 CASE = CASES["dense-features"]

@@ -13,7 +13,7 @@ from sklearn.base import clone
 import bcfw
 from bcfw.errors import InputError, ModelError, OptionError, OracleError
 from bcfw.solvers import BCFW, BatchFW, KernelBCFW
-from bcfw.solvers.run import SolverRun
+from bcfw.solvers.counted_run import SolverRun
 from problems import CASES
 
 NAMES = [name for name, case in CASES.items() if case.box is None and case.model.exact_oracle]

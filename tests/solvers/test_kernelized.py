@@ -14,7 +14,7 @@ import bcfw
 from bcfw.dual.certify import certify_state
 from bcfw.errors import InputError, OptionError
 from bcfw.solvers import BCFW, BatchFW, BlockSolves, KernelBCFW
-from bcfw.solvers.run import SolverRun
+from bcfw.solvers.counted_run import SolverRun
 from problems import CASES, dense
 from reference import Enumerated
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import bcfw
-from bcfw.models.form import NEEDS, OFFERS
+from bcfw.models.base.adapter import NEEDS, OFFERS
 from bcfw.solvers import Solver
 from problems import CASES, VARIANTS, Pairs
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bcfw.solvers import CuttingPlane, plane_vectors
-from bcfw.solvers.plane_vectors import FIRST_ROOM, DenseVectors, SparseVectors, vectors_for
+from bcfw.solvers import CuttingPlane
+from bcfw.solvers.baselines import plane_vectors
+from bcfw.solvers.baselines.plane_vectors import FIRST_ROOM, DenseVectors, SparseVectors, vectors_for
 from problems import CASES
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from bcfw.errors import InputError, InputWarning, OptionError
 from bcfw.formats import ATTRIBUTE_SETS, FORMATS
-from bcfw.tagging.vocabulary import HashedColumns, Vocabulary
+from bcfw.text.attributes.vocabulary import HashedColumns, Vocabulary
 from bcfw.text.source import TextSource
 from bcfw.text.tagger import Tagger
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from bcfw.commands.failures import BadInput, told
+from bcfw.commands.error_reports import BadInput, told
 
 
 @click.group(invoke_without_command=True)
@@ -25,7 +25,7 @@ def cache(context: click.Context, clearing: bool) -> None:
 @cache.command()
 def where() -> None:
     """Show the folders of the cache, whether they are writable, their contents, and how to choose the folder."""
-    from bcfw.kernels.disk_cache import obstacle, possible_directories
+    from bcfw.compile.disk_cache import obstacle, possible_directories
 
     is_kept = False
     for path in possible_directories():
@@ -58,18 +58,18 @@ def fill(names: tuple[str, ...]) -> None:
     files of "bcfw train". Without NAMES, the code for all of them is compiled, which takes some minutes; if it is in
     the cache already, it takes a second.
     """
-    from bcfw.commands import filling
-    from bcfw.kernels.compiling import CompileLines, compile_seconds, when_compiling
+    from bcfw.commands import cache_fill
+    from bcfw.compile.timing import CompileLines, compile_seconds, when_compiling
 
     with told():
-        unknown = [name for name in names if name not in filling.NAMES]
+        unknown = [name for name in names if name not in cache_fill.NAMES]
         if unknown:
-            raise BadInput(f"{unknown[0]!r} cannot be filled; choose from {', '.join(filling.NAMES)}")
+            raise BadInput(f"{unknown[0]!r} cannot be filled; choose from {', '.join(cache_fill.NAMES)}")
         folder = writable_folder()
-        for name in names or filling.NAMES:
+        for name in names or cache_fill.NAMES:
             before = compile_seconds()
             with when_compiling(CompileLines(functools.partial(say_of, name))):
-                filling.fill(name)
+                cache_fill.fill(name)
             say_of(name, f"{compile_seconds() - before:.1f} s of compilation")
         click.echo(contents(folder))
 
@@ -81,7 +81,7 @@ def say_of(name: str, line: str) -> None:
 
 def writable_folder() -> Path:
     """Return the folder in which new code is saved; raise BadInput if no folder is writable."""
-    from bcfw.kernels.disk_cache import cache_directory, obstacles
+    from bcfw.compile.disk_cache import cache_directory, obstacles
 
     folder = cache_directory()
     if folder is None:

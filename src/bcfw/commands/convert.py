@@ -10,7 +10,7 @@ import click
 from bcfw.errors import BcfwError
 
 if TYPE_CHECKING:
-    from bcfw.datasets.converted import Converter
+    from bcfw.datasets.convert.writing import Converter
 
 
 class Converters(click.Group):

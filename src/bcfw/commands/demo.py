@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from bcfw.errors import BcfwError
-from bcfw.files import check_writable
+from bcfw.storage.files import check_writable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -119,7 +119,7 @@ def error_table(errors: dict[str, dict[str, float]]) -> Table:
 
 def draw(out: Path, result: Any, words: Any, predictions: dict[str, Any], console: Console) -> None:
     """Draw the convergence plot, and the words on which the two models differ most."""
-    from bcfw.report.plots import PlotUnavailableError, plot_convergence, plot_sequences
+    from bcfw.report import PlotUnavailableError, plot_convergence, plot_sequences
 
     differences = [int(np.sum(one != other)) for one, other in zip(*predictions.values(), strict=True)]
     shown = np.argsort(differences, kind="stable")[::-1][:6]

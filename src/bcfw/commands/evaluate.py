@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from bcfw.commands.failures import told
-from bcfw.commands.models import open_tagger
-from bcfw.commands.options import format_options
+from bcfw.commands.common_options import format_options
+from bcfw.commands.error_reports import told
 from bcfw.commands.predict import AT_ONCE
+from bcfw.commands.saved_models import open_tagger
 
 
 @click.command()

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from bcfw.commands.failures import told
+from bcfw.commands.error_reports import told
 
 
 @click.command()
@@ -16,7 +16,7 @@ from bcfw.commands.failures import told
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True, help="Attributes to show, by weight.")
 def info(model: str, top: int) -> None:
     """Show the content of the file MODEL: the kind of model, its sizes, its certificate, its largest weights."""
-    from bcfw import model_file
+    from bcfw.storage import model_file
     from bcfw.text.tagger import KIND, Tagger
 
     with told():
@@ -73,7 +73,7 @@ def largest_lines(
 
 def about_saved(found: Any, top: int) -> list[str]:
     """Return lines about an estimator or a result that was saved in Python."""
-    from bcfw.loading import restored
+    from bcfw.storage.load import restored
 
     model = found.header.get("model")
     if isinstance(model, dict) and "class" in model:

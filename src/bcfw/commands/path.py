@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from bcfw.commands.failures import told
-from bcfw.commands.options import Common, data_options, training_options
+from bcfw.commands.common_options import Common, data_options, training_options
+from bcfw.commands.error_reports import told
 
 
 @click.command()

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from bcfw.commands.failures import told
-from bcfw.commands.models import open_tagger
-from bcfw.commands.options import format_options
+from bcfw.commands.common_options import format_options
+from bcfw.commands.error_reports import told
+from bcfw.commands.saved_models import open_tagger
 
 #: Largest number of examples that are labelled at once. More would not be faster, but would delay the output.
 AT_ONCE = 200
@@ -33,7 +33,7 @@ def predict(model: str, data: str, out: str | None, **given: str | None) -> None
     are read from the format crfsuite or computed from columns (--attributes, --template); features by number are read
     from libsvm or csv.
     """
-    from bcfw.files import replacing
+    from bcfw.storage.files import replacing
 
     with told():
         tagger = open_tagger(model, data, given)

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from bcfw.commands.failures import INTERRUPTED, told
-from bcfw.commands.options import Common, data_options, training_options
+from bcfw.commands.common_options import Common, data_options, training_options
+from bcfw.commands.error_reports import INTERRUPTED, told
 from bcfw.errors import ConvergenceWarning
-from bcfw.files import check_writable
+from bcfw.storage.files import check_writable
 
 
 @click.command()

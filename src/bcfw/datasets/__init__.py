@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from bcfw.datasets import camvid, conll2000, horses, lsp, ocr, usps
 from bcfw.datasets.camvid import fetch_camvid
-from bcfw.datasets.camvid_images import convert_camvid
 from bcfw.datasets.conll2000 import convert_conll2000, fetch_conll2000
-from bcfw.datasets.converted import Converter
+from bcfw.datasets.convert.camvid_images import convert_camvid
+from bcfw.datasets.convert.horses_images import convert_horses
+from bcfw.datasets.convert.writing import Converter
 from bcfw.datasets.data_set import DataSet
 from bcfw.datasets.digit_words import load_digit_words
 from bcfw.datasets.hansards import fetch_hansards
 from bcfw.datasets.horses import fetch_horses
-from bcfw.datasets.horses_images import convert_horses
 from bcfw.datasets.locate import DataNotFound, cache_folder
 from bcfw.datasets.lsp import convert_lsp, fetch_lsp
 from bcfw.datasets.ocr import convert_ocr, fetch_ocr

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bcfw.datasets.arrays import cut
-from bcfw.datasets.data_set import DataSet
+from bcfw.datasets.data_set import DataSet, cut
 from bcfw.datasets.horses import COLOUR_UNIT, GEOMETRY, LENGTH_UNIT, STEP_UNIT, edge_features, node_features
 from bcfw.datasets.locate import Source
 

@@ -11,13 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from bcfw.datasets.arrays import cut
-from bcfw.datasets.converted import original, save_bytes
-from bcfw.datasets.data_set import DataSet
+from bcfw.datasets.convert.writing import original, save_bytes
+from bcfw.datasets.data_set import DataSet, cut
 from bcfw.datasets.locate import Source
-from bcfw.files import PathLike
 from bcfw.formats import Columns, open_lines
 from bcfw.inputs.numbers import offsets
+from bcfw.storage.files import PathLike
 
 FILES = ("conll2000/train.txt.gz", "conll2000/test.txt.gz")
 

@@ -8,8 +8,7 @@ import itertools
 import numpy as np
 from sklearn.datasets import load_digits
 
-from bcfw.datasets.arrays import cut, feature_matrix
-from bcfw.datasets.data_set import DataSet
+from bcfw.datasets.data_set import DataSet, cut, feature_matrix
 from bcfw.inputs.numbers import offsets
 from bcfw.options import Count, Flag, NonNegative
 

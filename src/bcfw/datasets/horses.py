@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bcfw.datasets.arrays import cut
-from bcfw.datasets.data_set import DataSet
+from bcfw.datasets.data_set import DataSet, cut
 from bcfw.datasets.locate import Source
 from bcfw.inputs.numbers import offsets
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from bcfw.errors import BcfwError, InputError
-from bcfw.files import user_cache
+from bcfw.storage.files import user_cache
 
 
 class DataNotFound(BcfwError, FileNotFoundError):  # noqa: N818 (named like the error it specialises for data)

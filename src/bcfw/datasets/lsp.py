@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from bcfw.datasets.converted import original, save_arrays
+from bcfw.datasets.convert.writing import original, save_arrays
 from bcfw.datasets.locate import Source
 from bcfw.errors import InputError
-from bcfw.files import PathLike
+from bcfw.storage.files import PathLike
 
 FILE = "lsp/lsp_joints.npz"
 

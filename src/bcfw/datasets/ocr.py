@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from bcfw.datasets.arrays import cut, feature_matrix
-from bcfw.datasets.converted import original, save_arrays
-from bcfw.datasets.data_set import DataSet
+from bcfw.datasets.convert.writing import original, save_arrays
+from bcfw.datasets.data_set import DataSet, cut, feature_matrix
 from bcfw.datasets.locate import Source
 from bcfw.errors import InputError, OptionError, nearest
-from bcfw.files import PathLike
 from bcfw.inputs.numbers import offsets
+from bcfw.storage.files import PathLike
 
 FILE = "ocr/ocr_letters.npz"
 

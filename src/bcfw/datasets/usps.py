@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from bcfw.datasets.arrays import feature_matrix
-from bcfw.datasets.converted import original, save_arrays
-from bcfw.datasets.data_set import DataSet
+from bcfw.datasets.convert.writing import original, save_arrays
+from bcfw.datasets.data_set import DataSet, feature_matrix
 from bcfw.datasets.locate import Source
 from bcfw.errors import InputError
-from bcfw.files import PathLike
+from bcfw.storage.files import PathLike
 
 FILE = "usps/usps.npz"
 

@@ -2,7 +2,7 @@
 
     primal  P(w)     = lam/2 |w|^2 + sum_i c_i max_y H_i(y; w),        c_i = s_i / sum_j s_j
     dual    D(alpha) = sum_i ell_i - lam/2 |w|^2,                      w = sum_i c_i/lam B_i (z(y_i) - mu_i)
-            (with bounds on w: see :mod:`bcfw.passes.box`)
+            (with bounds on w: see :mod:`bcfw.passes.bounded_steps`)
     gap     P(w) - D(alpha) = sum_i g_i,                               g_i = c_i theta_i'(z* - mu_i)
 
 Only this package relates w to lam and the shares c_i.
@@ -19,18 +19,16 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual.certificates import dual_value, regulariser
+from bcfw.dual.rebuild import fold_pass, loss_pass, rebuild_pass, store_rebuild_pass
 from bcfw.dual.threads import Threads
 from bcfw.errors import OracleError
 from bcfw.inputs.bounds import join_bounds
-from bcfw.memory import available, memory_named, require_room
-from bcfw.passes.box import LOWER, UPPER, V, box_step
+from bcfw.inputs.memory import available, memory_named, require_room
+from bcfw.passes.block_solves import solve_pass
+from bcfw.passes.bounded_steps import LOWER, UPPER, V, box_step
 from bcfw.passes.contract import with_bounds
-from bcfw.passes.rebuild import fold_pass, loss_pass, rebuild_pass, store_rebuild_pass
-from bcfw.passes.solves import solve_pass
-from bcfw.passes.steps import exact_step
-from bcfw.passes.store_visits import store_pass
-from bcfw.passes.visits import block_pass
-from bcfw.records import (
+from bcfw.passes.order import Visits, in_order
+from bcfw.passes.records import (
     ALL_PARTS,
     BLOCK,
     CERTIFY,
@@ -47,9 +45,10 @@ from bcfw.records import (
     StepRule,
     Store,
     StorePlan,
-    Visits,
-    in_order,
 )
+from bcfw.passes.steps import exact_step
+from bcfw.passes.store_visits import store_pass
+from bcfw.passes.visits import block_pass
 
 #: The gain, relative to the dual value, of steps that change the weights by a share of 1e-13: gains are about the
 #: squares of steps.
@@ -105,8 +104,8 @@ class DualProblem:
         iteration).
     blocks : the blocks with positive c_i; passes visit only these blocks
     bounded : the coordinates of w with a finite bound
-    box : the bounds and scratch arrays, with no columns if there are no bounds (see :mod:`bcfw.passes.box`)
-    tally : counters of the passes (see :mod:`bcfw.records`)
+    box : the bounds and scratch arrays, with no columns if there are no bounds (see :mod:`bcfw.passes.bounded_steps`)
+    tally : counters of the passes (see :mod:`bcfw.passes.records`)
     oracle_calls : number of oracle calls of steps and certificates so far
     """
 

@@ -1,24 +1,21 @@
-"""Functions that take, restore, write and read snapshots of a problem's dual state; files are npz without pickle."""
+"""Snapshots: the state of a dual problem as plain arrays, taken, checked, and restored into a problem.
+
+The files of snapshots are written and read by :mod:`bcfw.storage.checkpoints`.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bcfw.dual.problem import DualProblem
+from bcfw.dual.rebuild import fold_pass
 from bcfw.errors import InputError
-from bcfw.files import replacing
-from bcfw.passes.rebuild import fold_pass
-from bcfw.records import STEPS, Store
-from bcfw.saved_arrays import REMEDY, SavedArrays, check_sums, checksums
-
-#: Version of the file layout; ``read`` refuses files of other versions.
-VERSION = 3
+from bcfw.passes.records import STEPS, Store
+from bcfw.storage.checked_arrays import REMEDY, SavedArrays
+from bcfw.storage.checkpoints import write
 
 #: The mass of a block is one up to rounding; a snapshot whose masses differ from one by more than this is damaged.
 MASS_ROUNDING = 1e-6
@@ -164,36 +161,3 @@ def saved_store(problem: DualProblem, saved: SavedArrays, same_data: bool) -> St
 def save(problem: DualProblem, path: str | Path) -> None:
     """Take a snapshot of a problem and write it to one file; after a crash, an older file is still intact."""
     write(take(problem), path)
-
-
-def write(arrays: dict[str, Any], path: str | Path) -> None:
-    """Write the arrays of a snapshot, and other arrays that belong to the checkpoint, to one file."""
-    with replacing(path) as file:
-        np.savez(file, version=VERSION, checksums=checksums(arrays), **arrays)
-
-
-def read(path: str | Path) -> dict[str, Any]:
-    """Return the arrays of a checkpoint file; raise ``InputError`` if the file is not a checkpoint or is damaged."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            snapshot = {key: file[key] for key in file.files}
-        version = int(snapshot.pop("version"))
-        sums = snapshot.pop("checksums", None)
-    except Exception as error:  # numpy, zipfile and zlib may raise anything if the file is damaged
-        raise InputError(f"{path} is not a readable checkpoint ({error}); {REMEDY}") from error
-    if version != VERSION:
-        age, advice = ("a newer", "update to read it") if version > VERSION else ("an older", "train without it")
-        raise InputError(f"{path} was written by {age} bcfw (layout {version}); {advice}")
-    if sums is None or sums.ndim != 2 or sums.shape[1] != 2:
-        raise InputError(f"{path} is not a readable checkpoint (it has no checksums); {REMEDY}")
-    check_sums(snapshot, sums, str(path))
-    return snapshot
-
-
-@contextlib.contextmanager
-def warned(path: str | Path) -> Iterator[None]:
-    """Context that turns a failure to write a checkpoint into a warning, so that the run goes on."""
-    try:
-        yield
-    except (OSError, InputError) as error:
-        warnings.warn(f"the checkpoint {path} was not written: {error}", RuntimeWarning, stacklevel=2)

@@ -1,26 +1,25 @@
-"""scikit-learn estimators: structural SVMs to fit, predict with, score, clone, pickle, save and search.
+"""scikit-learn estimators: structural SVMs that fit, predict, score, clone, pickle and search like any other.
 
-There is one estimator per structure; several have a variant ``...CV`` that chooses lam by cross-validation. The models
-and solvers that the estimators use are in :mod:`bcfw.models` and :mod:`bcfw.solvers`.
+The structures themselves are in :mod:`bcfw.models`, under the same names; ``bcfw.train`` is the door without
+scikit-learn.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from bcfw import saved_objects
-from bcfw.estimators.attributes import AttributeVectorizer
+from bcfw.estimators.attribute_vectorizer import AttributeVectorizer
 from bcfw.estimators.chain import ChainSVM
-from bcfw.estimators.cross_validated import ChainSVMCV, MulticlassSVMCV, MultilabelSVMCV, StructuralSVMCV
-from bcfw.estimators.graph import GraphSVM
+from bcfw.estimators.chain_cross_validated import ChainSVMCV
+from bcfw.estimators.graphs import GraphSVM, TreeSVM
 from bcfw.estimators.matching import MatchingSVM, alignment_scores
-from bcfw.estimators.multiclass import MulticlassSVM
-from bcfw.estimators.multilabel import MultilabelSVM
+from bcfw.estimators.multiclass import MulticlassSVM, MulticlassSVMCV
+from bcfw.estimators.multilabel import MultilabelSVM, MultilabelSVMCV
 from bcfw.estimators.position_wise import PositionWise
-from bcfw.estimators.structural import StructuralSVM
-from bcfw.estimators.tree import TreeSVM
-from bcfw.loading import reads
-from bcfw.model_file import ModelFile
+from bcfw.estimators.structural import StructuralSVM, StructuralSVMCV
+from bcfw.storage import objects
+from bcfw.storage.load import reads
+from bcfw.storage.model_file import ModelFile
 
 #: All estimators, by the class name that is written to model files. The common tests of estimators run over this table.
 ESTIMATORS = {
@@ -40,7 +39,7 @@ ESTIMATORS = {
     )
 }
 
-saved_objects.ESTIMATORS.update(ESTIMATORS)
+objects.ESTIMATORS.update(ESTIMATORS)
 
 __all__ = [
     "AttributeVectorizer",
@@ -67,7 +66,7 @@ def read_estimator(file: ModelFile, model: Any) -> Any:
     if name not in ESTIMATORS:
         raise file.arrays.damaged("the header", f"has an estimator {name!r}, which this bcfw does not have")
     kind = ESTIMATORS[name]
-    estimator = kind(**saved_objects.saved_options(kind, file.header["options"], file.arrays, model))
+    estimator = kind(**objects.saved_options(kind, file.header["options"], file.arrays, model))
     estimator._restore_state(file.header, file.arrays, model)
     return estimator
 

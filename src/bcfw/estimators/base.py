@@ -13,18 +13,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from bcfw import model_file
 from bcfw.errors import OptionError
-from bcfw.files import PathLike
 from bcfw.inputs.classes import UNSEEN, class_weights, require_two_classes
-from bcfw.inputs.matrices import with_constant
+from bcfw.inputs.feature_matrices import with_constant
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.options import Count, Flag, Positive
 from bcfw.result import Result
 from bcfw.run import Callback
-from bcfw.saved_arrays import SavedArrays
-from bcfw.saved_objects import option_header, option_headers, saved_option
 from bcfw.solvers import Solver
+from bcfw.storage import model_file
+from bcfw.storage.checked_arrays import SavedArrays
+from bcfw.storage.files import PathLike
+from bcfw.storage.objects import option_header, option_headers, saved_option
 from bcfw.training import train
 
 

@@ -11,26 +11,26 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError, OptionError
-from bcfw.estimators.attributes import AttributeVectorizer, Labels, has_attributes
+from bcfw.estimators.attribute_vectorizer import AttributeVectorizer, Labels, has_attributes
 from bcfw.estimators.base import Task, check_classes
 from bcfw.estimators.inspection import ChainInspection
-from bcfw.estimators.kernelized import KernelSVM
+from bcfw.estimators.kernel_options import KernelSVM
 from bcfw.estimators.probability import NeedsProbability, ProbabilitySVM
 from bcfw.inputs.classes import encode, example_of, find_classes, flatten
+from bcfw.inputs.feature_matrices import require_finite, sequence_matrix, stacked_matrix
 from bcfw.inputs.labels import cost_matrix
-from bcfw.inputs.matrices import require_finite, sequence_matrix, stacked_matrix
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.inputs.sequences import Sequences, lengths_of, read_sequences
 from bcfw.inputs.spans import ENCODINGS, LETTERS, in_scheme, is_span_label, penalties, scheme_of
 from bcfw.models import Chain
-from bcfw.models.max_marginals import chain_max_marginals
+from bcfw.models.shared.max_marginals import chain_max_marginals
 from bcfw.options import Choice, Flag, Option
 from bcfw.result import Result
 from bcfw.run import Callback
-from bcfw.saved_arrays import SavedArrays
 from bcfw.solvers import Solver
-from bcfw.tagging.decoder import ChainDecoder
-from bcfw.tagging.vocabulary import Encoded
+from bcfw.storage.checked_arrays import SavedArrays
+from bcfw.text.attributes.vocabulary import Encoded
+from bcfw.text.decoder import ChainDecoder
 
 SCORING = Choice("label", "sequence")
 

@@ -1,4 +1,4 @@
-"""MulticlassSVM: multiclass classification as a scikit-learn classifier."""
+"""Multiclass SVMs as scikit-learn estimators: ``MulticlassSVM``, and ``MulticlassSVMCV`` that chooses lam."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bcfw.errors import InputError
 from bcfw.estimators.base import Task, weighted_mean
-from bcfw.estimators.kernelized import KernelSVM
+from bcfw.estimators.kernel_options import KernelSVM
+from bcfw.estimators.path_search import PathSearch, Scoring
 from bcfw.estimators.probability import NeedsProbability, ProbabilitySVM
-from bcfw.estimators.repeats import merge_repeats
 from bcfw.inputs.classes import encode, find_classes, label_array, require_labels
-from bcfw.inputs.matrices import in_pieces, require_finite, require_numbers
+from bcfw.inputs.feature_matrices import in_pieces, require_finite, require_numbers
+from bcfw.inputs.repeats import merge_repeats
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import Multiclass
+from bcfw.options import Choice
 from bcfw.result import Result
 from bcfw.run import Callback
 from bcfw.solvers import Solver
 
 #: Options of scikit-learn's check of X. This module checks finiteness itself, to name the example's index in errors.
 INPUT: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+
 
 #: Largest number of scores that prediction computes at once.
 SCORES_AT_ONCE = 1 << 24
@@ -243,3 +246,78 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         tags.no_validation = False
         return tags
+
+
+class MulticlassSVMCV(PathSearch, MulticlassSVM):
+    """A :class:`bcfw.MulticlassSVM` that chooses lam by cross-validation over regularisation paths.
+
+    X is an (n, F) array or a sparse matrix; y has n labels of any hashable type.
+
+    Parameters
+    ----------
+    eps, lam_min, cv, tol, solver, exact, refit, path_solver, max_passes, max_seconds, random_state, n_jobs, verbose,\
+ callbacks
+        See :class:`bcfw.StructuralSVMCV`.
+    scoring : None, str or callable
+        The score that lam_ maximises and that :meth:`score` returns: the accuracy (None), the score of a scikit-learn
+        scorer, or of a callable ``(estimator, X, y)``.
+    cost, class_weight, fit_intercept, intercept_scaling, unseen
+        See :class:`bcfw.MulticlassSVM`. Within the folds, held-out labels that the training examples do not have count
+        as wrong predictions.
+    probability, probability_folds
+        See :class:`bcfw.MulticlassSVM`. The temperature is fitted once lam is chosen, by more trainings with ``lam_``.
+
+    Attributes
+    ----------
+    lam_, path_, validation_, scores_
+        See :class:`bcfw.StructuralSVMCV`.
+    classes_, coef_, intercept_, duality_gap_, n_iter_, result_, temperature_,\
+ n_features_in_
+        See :class:`bcfw.MulticlassSVM`; set by the training with ``lam_``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import bcfw
+    >>> X, y = load_iris(return_X_y=True)
+    >>> svm = bcfw.MulticlassSVMCV().fit(X, y)
+    >>> bool(svm.scores_.mean(axis=0).max() > 0.9), svm.result_.lam == svm.lam_
+    (True, True)
+    """
+
+    _single = MulticlassSVM
+    _scoring = Scoring(Choice(None))
+
+    def __init__(
+        self,
+        eps: float = 0.1,
+        lam_min: float = 1e-5,
+        cv: Any = None,
+        scoring: Any = None,
+        tol: float = 1e-3,
+        *,
+        solver: Solver | str = "auto",
+        exact: bool = True,
+        refit: bool = True,
+        path_solver: Solver | str | None = None,
+        cost: Any = None,
+        class_weight: dict[Any, float] | str | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        unseen: str = "error",
+        max_passes: float = 10_000,
+        max_seconds: float | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = 1,
+        verbose: int = 0,
+        callbacks: Sequence[Callback] = (),
+        probability: bool = False,
+        probability_folds: int = 5,
+    ) -> None:
+        self._keep(locals())
+
+    def _one_per_example(self, y: Any) -> Any:
+        return label_array(y).ravel()  # y may be a column; reading it has warned of that
+
+    def _strata(self, y: Any) -> np.ndarray | None:
+        return find_classes(y, self._example)[1]

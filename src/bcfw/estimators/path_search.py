@@ -21,8 +21,8 @@ from bcfw.options import Choice, Flag, Option, Positive
 from bcfw.path import RegularizationPath, Validation, regularization_path
 from bcfw.path.validation import validation
 from bcfw.result import predict
-from bcfw.saved_arrays import SavedArrays
-from bcfw.saved_values import decode, encode
+from bcfw.storage.checked_arrays import SavedArrays
+from bcfw.storage.values import decode, encode
 from bcfw.training import thread_count
 
 

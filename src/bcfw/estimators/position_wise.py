@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from bcfw.errors import InputError
 from bcfw.inputs.classes import example_of, find_classes, flatten
-from bcfw.inputs.matrices import sequence_matrix
+from bcfw.inputs.feature_matrices import sequence_matrix
 from bcfw.inputs.numbers import offsets
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.inputs.sequences import Sequences, read_sequences

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from bcfw.errors import InputError
 from bcfw.estimators.base import BaseSVM, Task, seed_of
 from bcfw.inputs.sequences import Sequences
-from bcfw.models.probabilities import LogLikelihood
+from bcfw.models.shared.sum_product import LogLikelihood
 from bcfw.options import Count, Flag, Positive
 from bcfw.result import Result
-from bcfw.saved_arrays import SavedArrays
+from bcfw.storage.checked_arrays import SavedArrays
 
 #: If held-out scores carry no information about the labels, the sharpness (one over the temperature) is chosen so small
 #: that sharpness times score differences are at most this number.

@@ -1,4 +1,4 @@
-"""StructuralSVM: a structural SVM for any model as a scikit-learn estimator."""
+"""A structural SVM with any model as a scikit-learn estimator, and the same with lam chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError, OptionError
 from bcfw.estimators.base import BaseSVM, Task, weighted_mean
+from bcfw.estimators.path_search import PathSearch, Scoring
 from bcfw.inputs.examples import by_position, check_same_length
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import CompiledModel, KernelModel, Model, check_model
-from bcfw.models.kernels.black_box import loss_on
-from bcfw.models.model import require_model
-from bcfw.models.outputs import same_output
+from bcfw.models.base.model import require_model
+from bcfw.models.check.outputs import same_output
+from bcfw.models.python.python_routines import loss_on
 from bcfw.options import Choice, Flag, Option
 from bcfw.result import Result
 from bcfw.run import Callback
@@ -25,7 +26,9 @@ from bcfw.solvers import Solver
 
 #: Number of examples, and of weight vectors for each example, on which a user's oracle is tried before training.
 TRIED_EXAMPLES = 3
+
 TRIED_WEIGHTS = 3
+
 
 SCORING = Choice("loss", "exact")
 
@@ -193,3 +196,94 @@ def is_right(model: Model, y_true: Any, y: Any) -> bool:
 def inner(phi: Any, w: np.ndarray) -> float:
     """Return ``<w, phi>`` for dense or sparse features."""
     return float((phi.reshape(1, -1) @ w)[0] if sp.issparse(phi) else np.ravel(phi) @ w)
+
+
+class StructuralSVMCV(PathSearch, StructuralSVM):
+    """A :class:`bcfw.StructuralSVM` that chooses lam by cross-validation over regularisation paths.
+
+    For every fold, :func:`bcfw.regularization_path` computes weights for every lam from the examples that are not held
+    out; the weights are within ``eps P(0)`` of the optimum. Their scores on the held-out examples are piecewise
+    constant in lam. ``lam_`` is the lam with the largest mean score over all folds; if several lam have this score, it
+    is the largest of them. Then the model is trained on all examples with ``lam_``, to the tolerance ``tol``.
+
+    X and y are sequences of inputs and outputs in the form that the model takes.
+
+    Parameters
+    ----------
+    model, tol, solver, check_model, random_state, callbacks
+        See :class:`bcfw.StructuralSVM`. Tolerance and solver apply to the training with ``lam_``. Callbacks are called
+        by this training and by the paths; in the paths, their argument also has ``lam``.
+    eps : float
+        Largest suboptimality of the weights of the paths, as a fraction of P(0).
+    lam_min : float
+        The lam where the paths end, unless they are complete before.
+    exact : bool
+        Whether the gaps of the paths are certified; see :func:`bcfw.regularization_path`.
+    cv : int, splitter, iterable or None
+        Folds as everywhere in scikit-learn; None takes five folds, stratified by class if each example has one class.
+    scoring : "loss", "exact", str or callable
+        The score that lam_ maximises and that :meth:`score` returns: the estimator's own score ("loss" or "exact"), the
+        score of a scikit-learn scorer, or of a callable ``(estimator, X, y)``. Scorers and callables receive
+        ``sample_weight`` if :meth:`fit` does.
+    refit : bool
+        Whether to train with ``lam_``; with False, only ``lam_``, ``path_``, ``validation_`` and ``scores_`` are set.
+    path_solver : Solver, str or None
+        The solver that the paths use; None as in :func:`bcfw.regularization_path`.
+    max_passes, max_seconds : float
+        Limits on each path, and on the last training. If a limit ends a path early, smaller lam are not considered.
+    n_jobs : int or None
+        Number of paths that are computed at once, in threads, and number of threads of the last training; -1 takes all
+        cores, None is 1.
+    verbose : int
+        0: quiet; 1 or 2: a line about each path and, if ``n_jobs`` is 1, the display of the run in progress.
+
+    Attributes
+    ----------
+    lam_ : float
+        The chosen lam.
+    path_ : RegularizationPath
+        The path of all examples.
+    validation_ : bcfw.path.Validation
+        ``lambdas``, the breakpoints of all folds; ``losses``, one minus the mean score at each breakpoint; ``best``,
+        which is ``lam_``; and ``interval``, the lam around ``lam_`` with an equal score.
+    scores_ : (folds, m) array
+        The score of every fold at ``validation_.lambdas``.
+    coef_, duality_gap_, n_iter_, result_
+        See :class:`bcfw.StructuralSVM`; set by the training with ``lam_``.
+
+    Examples
+    --------
+    >>> import numpy as np, bcfw
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(3, size=60)
+    >>> X = np.eye(3)[y] + 0.5 * rng.standard_normal((60, 3))
+    >>> svm = bcfw.StructuralSVMCV(bcfw.models.Multiclass(3)).fit(X, y)
+    >>> bool(svm.validation_.best == svm.lam_), svm.scores_.shape[0], svm.score(X, y) > 0.8
+    (True, 5, True)
+    """
+
+    _single = StructuralSVM
+    _scoring = Scoring(SCORING)
+
+    def __init__(
+        self,
+        model: Model,
+        eps: float = 0.1,
+        lam_min: float = 1e-5,
+        cv: Any = None,
+        scoring: Any = "loss",
+        tol: float = 1e-3,
+        *,
+        solver: Solver | str = "auto",
+        exact: bool = True,
+        refit: bool = True,
+        path_solver: Solver | str | None = None,
+        check_model: bool = True,
+        max_passes: float = 10_000,
+        max_seconds: float | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = 1,
+        verbose: int = 0,
+        callbacks: Sequence[Callback] = (),
+    ) -> None:
+        self._keep(locals())

@@ -1,4 +1,5 @@
-"""Readers that check users' data (features, labels, graphs, weights, bounds) and convert them to arrays.
+"""Readers: they turn rows, labels, graphs, weights and bounds that users give into checked arrays.
 
-Errors name the example at fault. The readers of whole files are in :mod:`bcfw.formats` and :mod:`bcfw.text`.
+Their errors name the example. Files are not read here (:mod:`bcfw.text`, :mod:`bcfw.datasets`); what a structure makes
+of the arrays is in its model.
 """

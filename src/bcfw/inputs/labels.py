@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError, OptionError
+from bcfw.inputs.memory import require_room
 from bcfw.inputs.numbers import masked_place, real, unmasked
 from bcfw.inputs.sequences import Sequences
-from bcfw.memory import require_room
 
 #: The label of a node that has no label.
 UNLABELLED = -1
@@ -159,7 +159,7 @@ def given_cost(cost: Any, n_labels: int, owner: str) -> np.ndarray | None:
 
 
 def packed_cost(cost: np.ndarray | None) -> np.ndarray:
-    """Return the result of :func:`given_cost` in the form for compiled code (see :mod:`bcfw.models.kernels.costs`)."""
+    """Return the result of :func:`given_cost` in the form for compiled code (see :mod:`bcfw.models.shared.costs`)."""
     return np.zeros((0, 0)) if cost is None else cost
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bcfw.errors import InputError
-from bcfw.inputs.matrices import AT_ONCE, sequence_matrix, stacked_matrix
+from bcfw.inputs.feature_matrices import AT_ONCE, sequence_matrix, stacked_matrix
 from bcfw.inputs.numbers import LARGEST, kept_real, no_feature, offsets, packed_type, real, writable
 from bcfw.inputs.sequences import Sequences, read_sequences
 

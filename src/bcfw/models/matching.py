@@ -13,11 +13,11 @@ from scipy.optimize import linear_sum_assignment
 from bcfw.errors import InputError
 from bcfw.inputs.examples import check_same_length, read_list
 from bcfw.inputs.numbers import LARGEST, dense, no_feature, real, unmasked, weight_vector
-from bcfw.models.form import Form
-from bcfw.models.kernels.black_box import BlackBoxData
-from bcfw.models.model import Model
-from bcfw.models.python_form import PythonForm
-from bcfw.models.vectors import DenseVectors
+from bcfw.models.base.adapter import Form
+from bcfw.models.base.model import Model
+from bcfw.models.python.feature_vectors import DenseVectors
+from bcfw.models.python.python_adapter import PythonForm
+from bcfw.models.python.python_routines import BlackBoxData
 from bcfw.options import Flag, NonNegative
 
 #: The possible entries of a truth: a sure link, no link, a possible link.

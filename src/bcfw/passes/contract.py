@@ -1,7 +1,7 @@
 """The routines that a model provides for the compiled passes: their names, arguments and duties.
 
 The functions in this module are placeholders that document the routines. A pass calls them by name;
-:class:`bcfw.kernels.KernelSet` replaces them by a model's own functions before anything runs. Notation: block i has
+:class:`bcfw.compile.KernelSet` replaces them by a model's own functions before anything runs. Notation: block i has
 parts z(y) in R^p, scores ``theta_i(w) = l_i + B_i'w``, features ``phi(x_i, y) = B_i z(y)`` and loss
 ``L_i(y) = l_i'(z(y) - z(y_i))``, so that ``H_i(y; w) = theta_i'(z(y) - z(y_i))``. Each model chooses its parts
 (``z(y) = phi(x_i, y)`` with ``B_i = I`` always works: see :class:`bcfw.CompiledModel`).
@@ -33,9 +33,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bcfw.compile import KernelSet
 from bcfw.errors import ModelError
-from bcfw.kernels import KernelSet
-from bcfw.records import ALL_PARTS
+from bcfw.passes.records import ALL_PARTS
 
 
 class Data(NamedTuple):
@@ -344,7 +344,7 @@ def kernel_set(
         part of the contract. A helper has its name in this mapping, too, with the value None if the model must write
         it.
     options
-        The options of :class:`bcfw.kernels.KernelSet`.
+        The options of :class:`bcfw.compile.KernelSet`.
     """
     found = vars(home) if isinstance(home, ModuleType) else home
     optional = {
@@ -364,6 +364,6 @@ def kernel_set(
     if missing:
         raise ModelError(
             f"the kernels in {found.get('__name__', 'this set')} lack {', '.join(missing)}; see bcfw.passes.contract, "
-            "and bcfw.models.kernels.labelings and part_vectors for shared ones"
+            "and bcfw.models.shared.labelings and part_vectors for shared ones"
         )
     return KernelSet(bindings, **options)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.passes.box import DV, LOWER, UPPER, V, box_gain, box_step, clipped
+from bcfw.passes.bounded_steps import DV, LOWER, UPPER, V, box_gain, box_step, clipped
 from bcfw.passes.contract import BOUNDED, apply, sqnorm, touched
-from bcfw.records import AVERAGED_STEPS, DECAY_SIZE, GAIN, SHORT_SIZE, STEPS, TRACK_SIZE
+from bcfw.passes.records import AVERAGED_STEPS, DECAY_SIZE, GAIN, SHORT_SIZE, STEPS, TRACK_SIZE
 
 
 def line_search(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.kernels import not_inlined
+from bcfw.compile import not_inlined
 from bcfw.passes.contract import (
     add_average,
     add_labeling,

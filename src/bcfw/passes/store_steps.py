@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.kernels import not_inlined
+from bcfw.compile import not_inlined
 from bcfw.passes.contract import (
     advance,
     difference,
@@ -17,9 +17,9 @@ from bcfw.passes.contract import (
     sqnorm,
     start_direction,
 )
+from bcfw.passes.records import AWAY, BEST, DROPS, FW, MOST_GAIN
 from bcfw.passes.steps import best_step, gain_of_step, line_search, move, read_box_direction
 from bcfw.passes.store import add_block, average_value, blend_direction
-from bcfw.records import AWAY, BEST, DROPS, FW, MOST_GAIN
 
 #: Stands for the rest of a block where functions expect a slot.
 REST = -1

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.kernels import variant
+from bcfw.compile import variant
 from bcfw.passes.contract import EXACT, Data, Work, scores
 from bcfw.passes.oracle import call_oracle, hinge_upper_bound, is_maximal
-from bcfw.passes.selection import block_in_order, next_block, no_gap_to_note, note_gap
-from bcfw.passes.store import average_value, corner_values, drop_stale, slot_of_current
-from bcfw.passes.store_steps import pairwise_from_worst, take_step
-from bcfw.records import (
+from bcfw.passes.order import Visits, block_in_order, next_block, no_gap_to_note, note_gap
+from bcfw.passes.records import (
     BLOCK,
     CACHE_FIRST,
     CALLS,
@@ -29,8 +27,9 @@ from bcfw.records import (
     StepRule,
     Store,
     StorePlan,
-    Visits,
 )
+from bcfw.passes.store import average_value, corner_values, drop_stale, slot_of_current
+from bcfw.passes.store_steps import pairwise_from_worst, take_step
 
 #: Whether ``plan.source`` may be ``CACHE_FIRST``. Bound to False, passes are compiled without the code for it.
 CACHED = True

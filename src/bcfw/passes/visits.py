@@ -8,9 +8,9 @@ import numpy as np
 
 from bcfw.passes.contract import Data, Work, advance, loss, reserve
 from bcfw.passes.oracle import hinge_upper_bound, oracle_and_direction
-from bcfw.passes.selection import next_block, note_gap
+from bcfw.passes.order import Visits, next_block, note_gap
+from bcfw.passes.records import BLOCK, CALLS, CERTIFY, NEEDS_ROOM, NOT_MAXIMAL, STOP, State, StepRule
 from bcfw.passes.steps import line_search, move
-from bcfw.records import BLOCK, CALLS, CERTIFY, NEEDS_ROOM, NOT_MAXIMAL, STOP, State, StepRule, Visits
 
 
 def block_pass(

@@ -10,8 +10,8 @@ import numpy as np
 from bcfw.dual import Certificate, change_lam
 from bcfw.errors import OptionError
 from bcfw.options import Choice, NonNegative, Positive
-from bcfw.path.result import RegularizationPath
-from bcfw.path.tracer import SOLVED, Solution, Tracer, opened
+from bcfw.path.path_result import RegularizationPath
+from bcfw.path.solving import SOLVED, Solution, Tracer, opened
 from bcfw.run import Callback
 from bcfw.solvers import Solver
 

@@ -1,7 +1,7 @@
-"""The package behind ``bcfw.minimize``: block-iterative Frank-Wolfe over products of sets.
+"""``bcfw.minimize``: block-iterative Frank-Wolfe over products of sets; objectives, steps, and the loop.
 
-It has the sets (``domains``), objectives, directions, step sizes, the loop, and the checks of users' sets and
-functions. The rules that choose the next blocks are in :mod:`bcfw.selection`.
+It knows no models; structural SVMs are trained by :mod:`bcfw.solvers`. The rules that choose blocks are in
+:mod:`bcfw.selection`.
 """
 
 from bcfw.product.domain_check import check_domain

@@ -9,7 +9,7 @@ import numpy as np
 
 from bcfw.errors import DomainError, OptionError
 from bcfw.options import Count
-from bcfw.product.oracle import parsed, rounding_of
+from bcfw.product.checked_oracle import parsed, rounding_of
 
 #: ``contains`` is tested on points outside the set: an answer v of the oracle plus BEYOND times its difference to the
 #: mean of all answers.

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from bcfw.product.checked_oracle import Answer, Oracle, near
 from bcfw.product.directions import Choice, TowardVertex
-from bcfw.product.oracle import Answer, Oracle, near
 from bcfw.product.steps import Move, Sizes
 from bcfw.product.trackers import Tracker
 from bcfw.run import Info, Run

@@ -10,10 +10,10 @@ import numpy as np
 
 from bcfw.errors import InputError, OptionError, nearest
 from bcfw.options import Count, NonNegative, Positive
+from bcfw.product.checked_oracle import Oracle, read_answer, trusted
 from bcfw.product.directions import DIRECTIONS
 from bcfw.product.loop import Certificate, IterationInfo, Loop
 from bcfw.product.objectives import find_objective
-from bcfw.product.oracle import Oracle, read_answer, trusted
 from bcfw.product.steps import OpenLoop, find_step
 from bcfw.progress import progress_callbacks
 from bcfw.run import Callback, Run, announced, check_callbacks

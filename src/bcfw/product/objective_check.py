@@ -9,10 +9,10 @@ import numpy as np
 
 from bcfw.errors import ObjectiveError
 from bcfw.options import Count
+from bcfw.product.checked_oracle import Oracle
 from bcfw.product.derivatives import AGREEMENT, Line
 from bcfw.product.minimizing import is_domain, read_domains, read_start
 from bcfw.product.objectives import find_objective
-from bcfw.product.oracle import Oracle
 from bcfw.product.trackers import Tracker
 
 #: Allowed relative rounding error between two numbers that should be equal, or of which one should be larger.

@@ -1,23 +1,26 @@
-"""The solvers of :func:`bcfw.train`, and the table of their names."""
+"""Solvers of the structural SVM: BCFW and what accelerates it, with the baselines and the kernel trick in folders.
+
+``bcfw.minimize``, for products of other sets, has its own loop in :mod:`bcfw.product`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from bcfw import saved_objects
 from bcfw.options import named
-from bcfw.solvers.adaptive import AdaptiveBCFW
 from bcfw.solvers.auto import Auto
-from bcfw.solvers.base import Solver
-from bcfw.solvers.batch import BatchFW
+from bcfw.solvers.baselines.adaptive import AdaptiveBCFW
+from bcfw.solvers.baselines.batch_fw import BatchFW
+from bcfw.solvers.baselines.cutting_plane import CuttingPlane
+from bcfw.solvers.baselines.exponentiated import ExponentiatedGradient
+from bcfw.solvers.baselines.subgradient import Subgradient
 from bcfw.solvers.bcfw import BCFW
 from bcfw.solvers.block_solves import BlockSolves
-from bcfw.solvers.cutting_plane import CuttingPlane
-from bcfw.solvers.exponentiated import ExponentiatedGradient
-from bcfw.solvers.kernelized import KernelBCFW
+from bcfw.solvers.counted_run import PassInfo
+from bcfw.solvers.kernelized.kernel_bcfw import KernelBCFW
 from bcfw.solvers.multiplane import MultiPlane
-from bcfw.solvers.run import PassInfo
-from bcfw.solvers.subgradient import Subgradient
+from bcfw.solvers.solver import Solver
+from bcfw.storage import objects
 
 #: The names that ``train(solver=...)`` accepts, besides an instance; tests of all solvers run over this table.
 SOLVERS: dict[str, type[Solver]] = {
@@ -33,8 +36,8 @@ SOLVERS: dict[str, type[Solver]] = {
     "kernel-bcfw": KernelBCFW,
 }
 
-saved_objects.SOLVERS.update(SOLVERS)
-saved_objects.register("$solver", Solver, saved_objects.encode_solver, saved_objects.decode_solver)
+objects.SOLVERS.update(SOLVERS)
+objects.register("$solver", Solver, objects.encode_solver, objects.decode_solver)
 
 __all__ = ["SOLVERS", "PassInfo", "Solver", "find_solver"]
 __all__ += [solver.__name__ for solver in SOLVERS.values()]

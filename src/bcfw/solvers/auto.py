@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from bcfw import run
 from bcfw.dual import DualProblem
-from bcfw.records import ORACLE, STORE_ONLY, StorePlan, in_order
+from bcfw.passes.order import in_order
+from bcfw.passes.records import ORACLE, STORE_ONLY, StorePlan
 from bcfw.selection import SAMPLINGS
-from bcfw.solvers import stopwatch
-from bcfw.solvers.base import Outcome, Solver
 from bcfw.solvers.bcfw import BCFW
 from bcfw.solvers.block_solves import BlockSolves
-from bcfw.solvers.kernelized import KernelBCFW
+from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.kernelized.kernel_bcfw import KernelBCFW
 from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.pass_runner import PassRunner
-from bcfw.solvers.run import SolverRun
+from bcfw.solvers.solver import Outcome, Solver
 
 #: If operations are counted and an oracle call takes fewer seconds than SMALL_CALL, a store visit is charged the usual
 #: cost. If an exact pass takes fewer seconds than SMALL_PASS, it is too short to measure the cost of a store visit.
 SMALL_CALL = 1e-5
+
 SMALL_PASS = 0.005
+
 
 #: If a pass of the oracle takes fewer seconds than this, plain BCFW comes first. Plain BCFW needs less compiled code,
 #: and for a problem this small compilation takes longer than solving.
 TINY_PASS = 0.0005
 
+
 #: Assumed number of oracle operations per second, for models that count operations.
 OPERATIONS = 2e9
 
+
 #: Number of passes of plain BCFW on a tiny problem before multi-plane takes over.
 PATIENCE = 300
+
 
 #: Pairs of the largest measured cost of a store visit in a class, and the cost that is charged for the class; both are
 #: relative to a visit with the oracle. There are only three classes, so that repeated runs rarely choose differently.
@@ -37,21 +45,27 @@ PATIENCE = 300
 #: store passes too many hardly change the time but save oracle calls.
 STORE_COSTS = ((0.01, 0.002), (0.1, 0.02), (np.inf, 0.2))
 
+
 #: Cost of a store visit if it is not measured: about half the cost of a visit with a cheap oracle.
 USUAL_STORE_COST = 0.5
 
+
 #: Ratio of the accelerated outer loop. Values between 3 and 30 make hardly any difference.
 ACCELERATION = 10
+
 
 #: Features count as large for their regularisation if mean |x_i|^2 / (lam n) is above this number. Steps on one example
 #: at a time then need about as many passes as this quotient, and an outer loop in units of the features is better than
 #: an outer loop with one ratio.
 LARGE_FEATURES = 1e4
 
+
 #: Ratio of the outer loop around exact block solves: RATIO_OF_ROOT times the square root of mean |x_i|^2 / (lam n),
 #: but at least LEAST_RATIO and at most ACCELERATION.
 RATIO_OF_ROOT = 0.7
+
 LEAST_RATIO = 0.5
+
 
 NO_BLOCKS = np.zeros(0, np.int64)
 
@@ -157,7 +171,7 @@ class Auto(Solver):
 
     def _is_tiny(self, problem: DualProblem, counted: float | None) -> bool:
         if counted is None:
-            return len(problem.blocks) * stopwatch.oracle_seconds(problem) < TINY_PASS
+            return len(problem.blocks) * oracle_seconds(problem) < TINY_PASS
         return counted / OPERATIONS < TINY_PASS
 
     def _store_cost(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> float:
@@ -179,4 +193,25 @@ class Auto(Solver):
         runner.problem.visit(in_order(NO_BLOCKS), runner.rule, plan)  # compile before the time is measured
         if runner.run.status is None:
             runner.one_pass(SAMPLINGS["permuted"], rng, plan)
-        return stopwatch.visit_seconds(runner.timings)
+        return visit_seconds(runner.timings)
+
+
+def oracle_seconds(problem: DualProblem) -> float:
+    """Return the seconds of an oracle call, without a step: the shortest of several measurements on a few blocks."""
+    some = problem.blocks[:: max(1, len(problem.blocks) // 20)].copy()  # contiguous, as the blocks of a pass are
+    problem.ask_oracle(some[:1])  # compile before the time is measured
+    times = [0.0]
+    while len(times) <= 3 or (len(times) <= 10 and sum(times) < 0.01):
+        start = run.now()
+        problem.ask_oracle(some)
+        times.append(run.now() - start)
+    return min(times[1:]) / len(some)
+
+
+def visit_seconds(timings: Sequence[tuple[int, float]]) -> float:
+    """Return the seconds of a visit, given the numbers of visits and the seconds of compiled calls.
+
+    The result is the lower quartile over all visits, so that calls that the system has interrupted have no influence.
+    """
+    visits = [np.full(count, seconds / count) for count, seconds in timings]
+    return float(np.quantile(np.concatenate(visits), 0.25)) if visits else 0.0

@@ -10,8 +10,7 @@ import numpy as np
 from bcfw.dual import DualProblem
 from bcfw.errors import OptionError
 from bcfw.options import Choice, Count, Flag, Positive
-from bcfw.passes.store_visits import pairwise_pass
-from bcfw.records import (
+from bcfw.passes.records import (
     AWAY,
     BEST,
     CACHE_FIRST,
@@ -25,10 +24,11 @@ from bcfw.records import (
     WORST,
     StorePlan,
 )
+from bcfw.passes.store_visits import pairwise_pass
 from bcfw.selection import SAMPLINGS, SamplingChoice
-from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.counted_run import SolverRun
 from bcfw.solvers.pass_runner import PassRunner
-from bcfw.solvers.run import SolverRun
+from bcfw.solvers.solver import Outcome, Solver
 
 #: The codes in compiled code for the words of the options ``step``, ``away_corner`` and ``step_size``.
 STEP_KINDS = {"fw": FW, "pairwise": PAIRWISE, "away": AWAY, "best": BEST}

@@ -9,11 +9,11 @@ import numpy as np
 from bcfw.dual import DualProblem
 from bcfw.options import CountOr, NonNegative
 from bcfw.selection import SAMPLINGS, Sampling
-from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.counted_run import SolverRun
 from bcfw.solvers.iterations import iterate
 from bcfw.solvers.pass_runner import CLEAR_GAIN, PassRunner
-from bcfw.solvers.run import SolverRun
 from bcfw.solvers.schedule import PredictedByVisits, Schedule
+from bcfw.solvers.solver import Outcome, Solver
 
 #: A certificate lists the parts that can move, and the parts whose distance from moving is at most this share of their
 #: loss.

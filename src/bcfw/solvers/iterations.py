@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from bcfw.solvers.acceleration import Acceleration, FeatureAcceleration
-from bcfw.solvers.base import Outcome
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.schedule import Schedule
+from bcfw.solvers.solver import Outcome
 
 
 def iterate(

@@ -12,11 +12,12 @@ import numpy as np
 
 from bcfw.dual import DualProblem, snapshots
 from bcfw.errors import OptionError
-from bcfw.files import checked_path
 from bcfw.options import Positive
-from bcfw.saved_arrays import SavedArrays
-from bcfw.solvers.base import Outcome, Solver
-from bcfw.solvers.run import SolverRun
+from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.solver import Outcome, Solver
+from bcfw.storage import checkpoints
+from bcfw.storage.checked_arrays import SavedArrays
+from bcfw.storage.files import checked_path
 
 #: Prefix of the names of the arrays that a checkpoint of legs holds in addition to the dual state.
 PREFIX = "legs_"
@@ -153,8 +154,8 @@ class Journey:
         counts |= {"leg": np.int64(self.leg), "oracle_calls": np.int64(self.problem.oracle_calls)}
         history = {f"history_{name}": np.asarray(column, float) for name, column in run.history().items()}
         more = {"settings": self.settings, **counts, **history}
-        with snapshots.warned(self._path):
-            snapshots.write({**snapshot, **{PREFIX + name: value for name, value in more.items()}}, self._path)
+        with checkpoints.warned(self._path):
+            checkpoints.write({**snapshot, **{PREFIX + name: value for name, value in more.items()}}, self._path)
         snapshots.restore(self.problem, snapshot)
         self.solver.prepare_next_leg(self.problem)
         run.status = run.best = run.known = None

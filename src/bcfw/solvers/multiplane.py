@@ -9,14 +9,14 @@ import numpy as np
 from bcfw.dual import DualProblem
 from bcfw.errors import OptionError
 from bcfw.options import Choice, Count, CountOr, Flag, NonNegative, Positive
+from bcfw.passes.records import FW, ORACLE, PAIRWISE, STORE_ONLY, WORST, StorePlan
 from bcfw.passes.store_visits import in_order_pass, pairwise_pass
-from bcfw.records import FW, ORACLE, PAIRWISE, STORE_ONLY, WORST, StorePlan
 from bcfw.selection import SAMPLINGS, SamplingChoice
-from bcfw.solvers.base import Outcome, Solver
+from bcfw.solvers.counted_run import SolverRun
 from bcfw.solvers.iterations import iterate
 from bcfw.solvers.pass_runner import PassRunner
-from bcfw.solvers.run import SolverRun
 from bcfw.solvers.schedule import Predicted, Schedule
+from bcfw.solvers.solver import Outcome, Solver
 
 #: With passes="auto", the largest number of passes over the store after one exact pass.
 MOST_STORE_PASSES = 1000

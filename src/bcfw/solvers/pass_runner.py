@@ -6,23 +6,22 @@ import numpy as np
 
 from bcfw.dual import Certificate, DualProblem
 from bcfw.dual.certify import certify_dual_point, certify_state, certify_weights
-from bcfw.records import (
+from bcfw.passes.order import IN_ORDER, Visits
+from bcfw.passes.records import (
     AVERAGED_STEPS,
     CACHE_FIRST,
     CALLS,
     DROPS,
     EXACT_SIZE,
     GAIN,
-    IN_ORDER,
     ORACLE,
     STORE_ONLY,
     TRACK_SIZE,
     StorePlan,
-    Visits,
 )
 from bcfw.selection import SAMPLINGS, Sampling
-from bcfw.solvers.base import Outcome, best_outcome
-from bcfw.solvers.run import SolverRun
+from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.solver import Outcome, best_outcome
 
 #: A pass is divided into compiled calls of about this many seconds, so that limits, Ctrl-C and saves take effect soon.
 CALL_SECONDS = 0.1
@@ -77,7 +76,7 @@ class PassRunner:
 
     @property
     def effort(self) -> float:
-        """The number of passes that ``max_passes`` limits (see :meth:`bcfw.solvers.run.SolverRun.effort`)."""
+        """The number of passes that ``max_passes`` limits (see :meth:`bcfw.solvers.counted_run.SolverRun.effort`)."""
         return self.run.effort(len(self.problem.blocks))
 
     def one_pass(

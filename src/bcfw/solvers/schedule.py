@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from bcfw.dual import DualProblem
-from bcfw.solvers.run import SolverRun
+from bcfw.solvers.counted_run import SolverRun
 
 #: Longest wait between two certificates, in iterations. The accelerated outer loop needs certificates to notice that it
 #: makes no progress.

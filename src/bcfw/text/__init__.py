@@ -1,5 +1,6 @@
-"""Training and tagging on text files: the work of the commands ``bcfw train`` and ``bcfw predict``.
+"""Text files in, labels out: formats, attributes of words by name, training on a file, and the tagger that labels text.
 
-:class:`bcfw.text.tagger.Tagger` and the modules that it imports load neither scikit-learn nor scipy. The readers of
-the files are in :mod:`bcfw.formats`.
+:class:`bcfw.text.tagger.Tagger` and what it needs load neither scikit-learn nor scipy, so that a saved model labels its
+first sentence soon after the process has begun. The estimators for arrays are in :mod:`bcfw.estimators`, and the
+commands themselves in :mod:`bcfw.commands`.
 """

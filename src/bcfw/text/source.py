@@ -6,19 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from bcfw.errors import InputError
-from bcfw.formats import (
-    ATTRIBUTE_SETS,
-    FORMATS,
-    AttributeSet,
-    Example,
-    Format,
-    Table,
-    Templates,
-    choose_attributes,
-    open_lines,
-)
-from bcfw.formats.tables import DELIMITERS
 from bcfw.inputs.spans import are_span_labels, is_span_label
+from bcfw.text.attributes.sets import ATTRIBUTE_SETS, AttributeSet, choose_attributes
+from bcfw.text.attributes.templates import Templates
+from bcfw.text.formats import FORMATS
+from bcfw.text.formats.format import Example, Format
+from bcfw.text.formats.lines import open_lines
+from bcfw.text.formats.tables import DELIMITERS, Table
 
 #: The attribute that every single example has; its weights are the intercepts of the labels.
 CONSTANT = "(constant)"

@@ -13,17 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from bcfw import model_file
 from bcfw.errors import InputError
-from bcfw.files import PathLike
-from bcfw.formats import Example
 from bcfw.inputs.spans import ENCODINGS, LETTERS, in_scheme, is_span_label, penalties
-from bcfw.loading import reads
-from bcfw.model_file import ModelFile
 from bcfw.options import Flag
-from bcfw.tagging.attributes import listed, read
-from bcfw.tagging.decoder import ChainDecoder
-from bcfw.tagging.vocabulary import (
+from bcfw.storage import model_file
+from bcfw.storage.files import PathLike
+from bcfw.storage.load import reads
+from bcfw.storage.model_file import ModelFile
+from bcfw.text.attributes.reading import listed, read
+from bcfw.text.attributes.vocabulary import (
     MOST_HASHED,
     Encoded,
     FastVocabulary,
@@ -32,6 +30,8 @@ from bcfw.tagging.vocabulary import (
     encode,
     warn_of_unknown,
 )
+from bcfw.text.decoder import ChainDecoder
+from bcfw.text.formats.format import Example
 from bcfw.text.source import TextSource
 
 #: The kind of model files that contain a tagger.
@@ -192,7 +192,7 @@ class Tagger:
         return dataclasses.replace(self, vocabulary=Vocabulary(names), places=places)
 
     def save(self, path: PathLike) -> None:
-        """Write a model file (see :mod:`bcfw.model_file`)."""
+        """Write a model file (see :mod:`bcfw.storage.model_file`)."""
         hashed = isinstance(self.vocabulary, HashedColumns)
         header = {
             "model": self.model,

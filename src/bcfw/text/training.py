@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import InputError, OptionError, nearest
-from bcfw.formats import Example
 from bcfw.inputs.sequences import Sequences
 from bcfw.inputs.spans import in_scheme, scheme_of
 from bcfw.metrics import flat_accuracy, span_f1
@@ -20,9 +19,10 @@ from bcfw.path import RegularizationPath, grid_path, regularization_path
 from bcfw.result import Result
 from bcfw.solvers import Solver
 from bcfw.solvers.legs import Legs
-from bcfw.tagging.attributes import batches
-from bcfw.tagging.rows import stacked_rows
-from bcfw.tagging.vocabulary import UNKNOWN, Encoded, HashedColumns, Vocabulary, encode, learn
+from bcfw.text.attributes.reading import batches
+from bcfw.text.attributes.sparse_rows import stacked_rows
+from bcfw.text.attributes.vocabulary import UNKNOWN, Encoded, HashedColumns, Vocabulary, encode, learn
+from bcfw.text.formats.format import Example
 from bcfw.text.source import TextSource, as_spans
 from bcfw.text.tagger import Tagger
 from bcfw.training import train

@@ -1,6 +1,10 @@
-"""Ready-made domains of :func:`bcfw.minimize`: compact convex sets with a linear minimisation oracle."""
+"""The sets of ``bcfw.minimize``: classes with a linear minimisation oracle, for vectors and for matrices.
 
-from bcfw.product.domains.base import Counted, Domain
+``bcfw.domains`` is the public name of this package. A set of a user's own is checked in
+:mod:`bcfw.product.domain_check`.
+"""
+
+from bcfw.product.domains.domain import Counted, Domain
 from bcfw.product.domains.matrices import Birkhoff, NuclearBall, Spectraplex
 from bcfw.product.domains.vectors import Box, Hull, KSparse, L1Ball, L2Ball, LinfBall, Simplex
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from bcfw.errors import OptionError
 from bcfw.options import Flag
-from bcfw.product.domains.base import Domain, norm, read_count, read_radius, read_shape
+from bcfw.product.domains.domain import Domain, norm, read_count, read_radius, read_shape
 
 #: Eigenvectors of matrices of this order or more are found by Lanczos's method; below, a dense solver is faster.
 LANCZOS_FROM = 200

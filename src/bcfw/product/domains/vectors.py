@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import OptionError
-from bcfw.product.domains.base import Domain, norm, read_count, read_points, read_radius, read_shape
+from bcfw.product.domains.domain import Domain, norm, read_count, read_points, read_radius, read_shape
 
 
 class Simplex(Domain):
