@@ -56,7 +56,7 @@ def one_model(rng: np.random.Generator) -> campaign.Outcome:
     scale = min(max(random_cases.draw_scale(rng), 1e-12), 1e6)  # scores of 1e18 round to nothing that has exponentials
     kind, case = random_cases.draw(rng, scale)
     campaign.trying(f"model: {kind}")
-    model = case.problem().form.model
+    model = case.problem().adapter.model
     w = case.clip(10.0 ** rng.uniform(-2, 2) / max(scale, 1e-30) * rng.standard_normal(case.dim))
     if flip(rng, 0.1):
         w = case.clip(np.zeros(case.dim))
@@ -65,7 +65,7 @@ def one_model(rng: np.random.Generator) -> campaign.Outcome:
         wrong |= check_example(rng, case, model, w, i)
     wrong |= check_predictions(case, model, w)
     temperature = 10.0 ** rng.uniform(-1, 2)
-    if "marginals" in case.problem().form.offers and not without_labels(case):
+    if "marginals" in case.problem().adapter.offers and not without_labels(case):
         wrong |= check_probabilities(case, model, w, temperature)
     if hasattr(model, "brackets"):
         wrong |= check_brackets(case, model, w)

@@ -85,7 +85,7 @@ def draw_solver(rng: np.random.Generator, case: problems.Case) -> Any:
     """A solver with random options that the problem can be solved by."""
     if flip(rng, 0.15):
         return bcfw.solvers.Auto()
-    kinds = [kind for kind in SOLVERS.values() if kind().gives_weights]
+    kinds = [kind for kind in SOLVERS.values() if kind().forms_weights]
     while True:
         kind = kinds[rng.integers(len(kinds))]
         options = {name: draw_option(rng, name, option) for name, option in kind._options.items() if flip(rng, 0.6)}
@@ -224,16 +224,18 @@ def one_problem(number: int, seed: int) -> campaign.Outcome:
     campaign.trying(kind)
     weights = trial.sample_weight
     case, tol = trial.case, 0.0 if flip(rng, 0.1) else 10.0 ** rng.uniform(-6, -1)
-    slow = not problems.kernels_of(case.model).compiled
+    slow = not problems.routines_of(case.model).compiled
     options: dict[str, Any] = {"sample_weight": weights, "seed": number, "tol": tol, "solver": solver}
     options |= {"n_jobs": count(rng, 1, 2), "max_passes": PASSES[slow], "max_seconds": 5}
-    chosen = solver.chosen_for(case.problem(weights)) if isinstance(solver, bcfw.solvers.Auto) else solver
+    chosen = solver.resolve(case.problem(weights)) if isinstance(solver, bcfw.solvers.Auto) else solver
     start, wrong = None, []
-    if flip(rng, 0.3) and chosen.continues and trial.weights_of is None:
+    if flip(rng, 0.3) and chosen.can_resume and trial.weights_of is None:
         start, options["warm_start"] = draw_start(rng, case, weights, slow)
     elif flip(rng, 0.15):
         options["callbacks"] = [stop_after(count(rng, 0, 4))]
-    elif flip(rng, 0.15) and chosen.continues and chosen.saves and getattr(solver, "clock", "count") == "count":
+    elif (
+        flip(rng, 0.15) and chosen.can_resume and chosen.can_checkpoint and getattr(solver, "clock", "count") == "count"
+    ):
         wrong += check_legs(rng, trial, {**options, "max_passes": min(30, PASSES[slow])})
     result = case.train(**options)
     wrong += check_result(trial, result, tol) + check_predictions(trial, result)
@@ -249,7 +251,7 @@ def draw_start(rng: np.random.Generator, case: problems.Case, weights: Any, slow
     file = Path(FOLDER.name) / "start.npz" if flip(rng, 0.3) else None
     while True:
         solver = draw_solver(rng, case)
-        if solver.saves:
+        if solver.can_checkpoint:
             lam = case.lam * float(rng.choice([0.1, 1.0, 1.0, 10.0]))
             passes = 3 if slow else count(rng, 1, 10)
             options = {"solver": solver, "sample_weight": weights, "lam": lam}

@@ -192,7 +192,7 @@ def oracle_seconds(examples: tuple[Any, Any, Any], w: np.ndarray) -> float:
     """CPU seconds of one call of the oracle, the mean over a pass at weights w."""
     problem = open_problem(*examples, 1.0 / len(examples[2]))
     start = time.process_time()
-    problem.hinges_at(w)
+    problem.hinge_losses_at(w)
     return (time.process_time() - start) / len(examples[2])
 
 

@@ -45,13 +45,13 @@ from bcfw.selection import (
     CostAware,
     Cyclic,
     EssentiallyCyclic,
-    Facts,
     Full,
     Gap,
     Lazy,
     Permuted,
     QuasiStochastic,
     Rule,
+    SelectionState,
 )
 
 FULL = os.environ.get("BENCH") == "full"
@@ -217,7 +217,7 @@ class Counting(Rule):
     def timed(self) -> bool:  # type: ignore[override]
         return self.rule.timed
 
-    def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
+    def iterations(self, facts: SelectionState) -> Iterator[Sequence[int]]:
         for blocks in self.rule.iterations(facts):
             self.count += self.block in blocks
             yield blocks

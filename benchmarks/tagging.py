@@ -110,16 +110,16 @@ def training(folder: Path, train: list[Example], test: list[Example]) -> None:
     """From attributes in memory to a fitted model."""
     import pycrfsuite
 
-    from bcfw.text.training import Corpus, Task, TrainingOptions, batches, coded_labels, encode, learn
+    from bcfw.text.training import Corpus, TaggingProblem, TrainingOptions, batches, coded_labels, encode, learn
 
     fast = ATTRIBUTE_SETS["chunking-fast"]
     X, X_test = ([fast(example.x) for example in part] for part in (train, test))
     truth = [example.labels for example in test]
     source = TextSource(Columns(columns=3), fast)
 
-    def fit(X: list, examples: list[Example]) -> tuple[Task, object]:
+    def fit(X: list, examples: list[Example]) -> tuple[TaggingProblem, object]:
         vocabulary, rows = learn(batches(X, "train"))
-        task = Task(Corpus(source, vocabulary, rows, *coded_labels(examples)), TrainingOptions())
+        task = TaggingProblem(Corpus(source, vocabulary, rows, *coded_labels(examples)), TrainingOptions())
         return task, task.train()
 
     fit(X[:20], train[:20])  # compiles

@@ -24,8 +24,8 @@ pairs, and a combination that is asked for by its own name is always run.
 What is compiled
 ----------------
 Compilation is most of the time of a suite that finds nothing compiled. A pass is compiled once for every set of
-kernels. So the passes that "auto" does not use (``SELDOM``) are compiled for three models only, and interpreted for all
-others: the code is the same, and every solver still meets every model. ``BCFW_TEST_ALL=1`` compiles everything.
+routines. So the passes that "auto" does not use (``SELDOM``) are compiled for three models only, and interpreted for
+all others: the code is the same, and every solver still meets every model. ``BCFW_TEST_ALL=1`` compiles everything.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from hypothesis import HealthCheck, settings
 
 import bcfw
 from bcfw import run
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 from bcfw.datasets import cache_folder
 from bcfw.dual.batch import batch_oracle_pass, batch_step_pass
 from bcfw.dual.rebuild import shrink_pass, store_shrink_pass
@@ -49,7 +49,7 @@ from bcfw.solvers.baselines.adaptive_pass import group_pass
 from bcfw.solvers.baselines.exponentiated_pass import exponent_pass, loss_parts_pass
 from bcfw.solvers.baselines.plane_pass import plane_pass
 from bcfw.solvers.baselines.subgradient_pass import subgradient_pass
-from problems import CASES, COMPILED_CASES, EXACT_VARIANTS, VARIANTS, WITH_WEIGHTS, Case, kernels_of, matches
+from problems import CASES, COMPILED_CASES, EXACT_VARIANTS, VARIANTS, WITH_WEIGHTS, Case, matches, routines_of
 
 #: Whether all combinations are run, and everything is compiled that users compile.
 EVERYTHING = os.environ.get("BCFW_TEST_ALL", "") not in ("", "0")
@@ -77,7 +77,7 @@ def case(request):
 
 @pytest.fixture(params=COMPILED_CASES.values(), ids=COMPILED_CASES.keys())
 def compiled_case(request):
-    """The cases whose kernels are compiled."""
+    """The cases whose routines are compiled."""
     return request.param
 
 
@@ -114,7 +114,7 @@ def runs(item, everything):
     solver = params.get("solver", params.get("exact_solver"))
     if isinstance(solver, Solver) and not solver.certifies and list(item.iter_markers("certified")):
         return False
-    if isinstance(solver, Solver) and not solver.continues and list(item.iter_markers("continued")):
+    if isinstance(solver, Solver) and not solver.can_resume and list(item.iter_markers("continued")):
         return False
     needed = {word for mark in item.iter_markers("handles") for word in mark.args}
     if isinstance(solver, Solver) and not needed <= solver.handles:
@@ -128,7 +128,7 @@ def pytest_collection_modifyitems(config, items):
     """Draw the combinations, and order them for two processes, of which the second begins at the end.
 
     One begins with the tests of the models in ``FIRST``, the other with those of all others, so that neither compiles
-    kernels of a model that the other has compiled. By the time that they meet nearly everything is on disk.
+    routines of a model that the other has compiled. By the time that they meet nearly everything is on disk.
     """
     everything = EVERYTHING or any("[" in asked for asked in config.args)
     kept, left_out = [], []
@@ -144,7 +144,7 @@ def place(item):
     """At the beginning, in the middle or at the end: tests of the models in ``FIRST``, without a model, of others."""
     params = item.callspec.params if hasattr(item, "callspec") else {}
     case = params.get("case", params.get("compiled_case"))
-    if not isinstance(case, Case) or not kernels_of(case.model).compiled:
+    if not isinstance(case, Case) or not routines_of(case.model).compiled:
         return 0
     return -1 if type(case.model) in FIRST else 1
 
@@ -155,9 +155,9 @@ def place(item):
 SELDOM = {batch_oracle_pass, batch_step_pass, exponent_pass, group_pass, loss_parts_pass, plane_pass, subgradient_pass}
 SELDOM |= {store_pass, pairwise_pass, shrink_pass, store_shrink_pass}
 
-#: Kernels for which these are compiled, too. As Python, those of the third take longer to run than to compile.
+#: Routines for which these are compiled, too. As Python, those of the third take longer to run than to compile.
 MODELS = bcfw.models.Multiclass, bcfw.models.Chain, bcfw.models.PictorialTree
-WHOLLY_COMPILED = MODELS[0].kernels, MODELS[1].kernels, with_bounds(MODELS[2].kernels)
+WHOLLY_COMPILED = MODELS[0].routines, MODELS[1].routines, with_bounds(MODELS[2].routines)
 
 #: The models whose tests one process begins with.
 FIRST = MODELS[:2]
@@ -166,16 +166,16 @@ FIRST = MODELS[:2]
 @pytest.fixture(autouse=True, scope="session")
 def _interpreted_passes():
     """Leave passes that are seldom used as Python for all models but some, unless everything is asked for."""
-    make = KernelSet._make_entry
+    make = RoutineSet._make_pass
 
-    def make_entry(kernels, template):
-        if kernels.compiled and template in SELDOM and kernels not in WHOLLY_COMPILED:
-            return kernels._entries.setdefault(template, kernels.interpreted().entry(template))
-        return make(kernels, template)
+    def make_entry(routines, template):
+        if routines.compiled and template in SELDOM and routines not in WHOLLY_COMPILED:
+            return routines._passes.setdefault(template, routines.interpreted().compiled_pass(template))
+        return make(routines, template)
 
     with pytest.MonkeyPatch.context() as patch:
         if not EVERYTHING:
-            patch.setattr(KernelSet, "_make_entry", make_entry)
+            patch.setattr(RoutineSet, "_make_pass", make_entry)
         yield
 
 

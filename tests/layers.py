@@ -1,6 +1,6 @@
-"""Which room of the source imports which: the imports of all files, and what is wrong with them.
+"""Which layer of the source imports which: the imports of all files, and what is wrong with them.
 
-A room is a folder of the package, or a file beside the folders. Imports inside functions count, imports for type
+A layer is a folder of the package, or a file beside the folders. Imports inside functions count, imports for type
 checkers do not. ``from bcfw.dual import X`` counts for the package ``bcfw.dual`` and for the file that defines X.
 """
 
@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import NamedTuple
 
-#: The rooms from the lowest to the highest. A room may import itself and what is given here; with None, all before it.
+#: The layers from the lowest to the highest. A layer may import itself and what is given here; with None, all before
+#: it.
 LAYERS: dict[str, set[str] | None] = {
     "errors": set(),
     "options": {"errors"},
@@ -52,10 +53,10 @@ LAYERS: dict[str, set[str] | None] = {
     "commands": None,
 }
 
-#: Files that belong to no room: the public face, which only loads names on first use, and ``python -m bcfw``.
+#: Files that belong to no layer: the public face, which only loads names on first use, and ``python -m bcfw``.
 FACE, MAIN = "__init__.py", "__main__.py"
 
-#: The rooms that may use the public face, ``import bcfw``, through which everything can be reached.
+#: The layers that may use the public face, ``import bcfw``, through which everything can be reached.
 USERS_OF_THE_FACE = {"commands", "report"}
 
 
@@ -135,30 +136,30 @@ def read(path: Path) -> ast.Module:
     return tree
 
 
-def room_of(file: str) -> str:
+def layer_of(file: str) -> str:
     return file.split("/")[0].removesuffix(".py")
 
 
-def allowed(room: str, layers: Mapping[str, Set[str] | None] = LAYERS) -> set[str]:
-    """The rooms that a room may import."""
-    given, names = layers[room], list(layers)
-    return {room, *(names[: names.index(room)] if given is None else given)}
+def allowed(layer: str, layers: Mapping[str, Set[str] | None] = LAYERS) -> set[str]:
+    """The layers that a layer may import."""
+    given, names = layers[layer], list(layers)
+    return {layer, *(names[: names.index(layer)] if given is None else given)}
 
 
 def violations(package: Package, layers: Mapping[str, Set[str] | None] = LAYERS) -> list[str]:
-    """Files without a room, and imports that are not allowed."""
+    """Files without a layer, and imports that are not allowed."""
     found = []
     for file in package.trees:
-        room = room_of(file)
+        layer = layer_of(file)
         if file in (FACE, MAIN):
-            rooms = {"commands"}
-        elif room not in layers:
-            found.append(f"{file}: {room} is no room")
+            may_use = {"commands"}
+        elif layer not in layers:
+            found.append(f"{file}: {layer} is no layer")
             continue
         else:
-            rooms = allowed(room, layers) | ({room_of(FACE)} if room in USERS_OF_THE_FACE else set())
+            may_use = allowed(layer, layers) | ({layer_of(FACE)} if layer in USERS_OF_THE_FACE else set())
         for line, _, reached in package.imports(file):
-            wrong = [other for other in reached if room_of(other) not in rooms]
+            wrong = [other for other in reached if layer_of(other) not in may_use]
             found += [f"{file}:{line} must not import {other}" for other in wrong]
     return found
 

@@ -26,8 +26,8 @@ from bcfw.dual import DualProblem, open_problem
 from bcfw.dual.rebuild import rebuild_pass, store_rebuild_pass
 from bcfw.options import Choice, Flag
 from bcfw.solvers import SOLVERS
-from bcfw.solvers.counted_run import SolverRun
-from bcfw.solvers.solver import Outcome, require_match
+from bcfw.solvers.counted_run import CountedRun
+from bcfw.solvers.solver import Outcome, require_supported
 from reference import Enumerated
 
 
@@ -717,13 +717,13 @@ CASES = {case.name: case for case in [*built_in_cases(), *own_cases(), *bounded_
 BOUNDED_CASES = {name: case for name, case in CASES.items() if case.box is not None}
 
 
-def kernels_of(model: Any) -> Any:
-    """The kernels that passes over a model's data are specialised to."""
-    return model.kernels if isinstance(model, bcfw.models.KernelModel) else model._kernels
+def routines_of(model: Any) -> Any:
+    """The routines that passes over a model's data are specialised to."""
+    return model.routines if isinstance(model, bcfw.models.KernelModel) else model._routines
 
 
-#: The cases whose kernels are compiled.
-COMPILED_CASES = {name: case for name, case in CASES.items() if kernels_of(case.model).compiled}
+#: The cases whose routines are compiled.
+COMPILED_CASES = {name: case for name, case in CASES.items() if routines_of(case.model).compiled}
 
 
 # --- solvers -----------------------------------------------------------------------------------------------------
@@ -779,16 +779,16 @@ def covering(solvers: list[Any], enough: int = 12) -> list[Any]:
 
 
 def interpreted(case: Case) -> Case:
-    """The case with its model's kernels left as Python."""
+    """The case with its model's routines left as Python."""
     model = copy.copy(case.model)
-    name = "kernels" if isinstance(model, bcfw.models.KernelModel) else "_kernels"
-    setattr(model, name, kernels_of(model).interpreted())
+    name = "routines" if isinstance(model, bcfw.models.KernelModel) else "_routines"
+    setattr(model, name, routines_of(model).interpreted())
     return dataclasses.replace(case, model=model)
 
 
 #: The variants that tests run, by their repr: all, as long as they are few. Most tests look at weights, so that solvers
 #: which form none have tests of their own (tests/solvers/test_kernelized.py).
-WITH_WEIGHTS = [kind for kind in SOLVERS.values() if kind().gives_weights]
+WITH_WEIGHTS = [kind for kind in SOLVERS.values() if kind().forms_weights]
 VARIANTS = {repr(solver): solver for kind in WITH_WEIGHTS for solver in covering(solver_variants(kind))}
 ACCELERATED = [bcfw.solvers.MultiPlane(acceleration=acceleration, clock="count") for acceleration in (10, "features")]
 ACCELERATED += [bcfw.solvers.BlockSolves(acceleration=acceleration) for acceleration in (0, "features")]
@@ -808,7 +808,7 @@ def problem_of(case: Case) -> DualProblem:
 def matches(solver: Any, case: Case) -> bool:
     """Whether a solver and a problem have what each needs of the other: the pairs that common tests run."""
     try:
-        require_match(solver, problem_of(case))
+        require_supported(solver, problem_of(case))
     except bcfw.OptionError:
         return False
     return True
@@ -861,7 +861,7 @@ def first_row(case: Case, snapshot: Any, lam: float | None = None) -> tuple[floa
         objective.primal(case.clip(v if returned is None else returned)),
         objective.dual(v, snapshot["ell"].sum()),
     )
-    if "heuristic oracle" not in case.problem().form.needs and np.array_equal(case.clip(zero), zero):
+    if "heuristic oracle" not in case.problem().adapter.needs and np.array_equal(case.clip(zero), zero):
         return min(primal, objective.primal(zero)), max(dual, 0.0)
     return primal, dual
 
@@ -907,4 +907,4 @@ def block_state(problem: DualProblem, i: int) -> tuple[np.ndarray, float]:
 def continue_with(problem: DualProblem, solver: Any, max_passes: float, seed: int = 0) -> Outcome:
     """Let a solver work on a problem that others may have worked on before."""
     solver.prepare(problem)
-    return solver.solve(problem, SolverRun(problem, 0.0, max_passes), np.random.default_rng(seed))
+    return solver.solve(problem, CountedRun(problem, 0.0, max_passes), np.random.default_rng(seed))

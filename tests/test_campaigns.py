@@ -18,7 +18,7 @@ import bcfw
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 
-#: Numbers of quick problems, of models that are written in Python; others would need compiled kernels.
+#: Numbers of quick problems, of models that are written in Python; others would need compiled routines.
 PROBLEMS = {
     "campaign_train": [2, 3, 4, 5, 6, 7, 10, 12, 18, 19, 22, 24],
     "campaign_minimize": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12],

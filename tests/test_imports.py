@@ -1,4 +1,4 @@
-"""The rooms of the package: what each may import, and that ``import bcfw`` stays cheap."""
+"""The layers of the package: what each may import, and that ``import bcfw`` stays cheap."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PACKAGE = Package(FOLDER)
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def test_rooms_import_only_what_they_may():
+def test_layers_import_only_what_they_may():
     assert violations(PACKAGE) == []
 
 
@@ -27,18 +27,18 @@ def test_no_files_import_each_other():
     assert cycles(PACKAGE) == []
 
 
-def test_every_room_exists():
+def test_every_layer_exists():
     assert set(LAYERS) <= {file.split("/")[0].removesuffix(".py") for file in PACKAGE.trees}
 
 
-def test_the_design_page_has_the_rooms():
+def test_the_design_page_has_the_layers():
     """In their order, with what they may import; and every file that it names exists."""
     page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \|$", page, flags=re.MULTILINE)
     assert {
-        room: None if given == "all above" else set(re.findall(r"`(\w+)`", given)) for room, given in rows
+        layer: None if given == "all above" else set(re.findall(r"`(\w+)`", given)) for layer, given in rows
     } == LAYERS
-    assert [room for room, _ in rows] == list(LAYERS)
+    assert [layer for layer, _ in rows] == list(LAYERS)
     for file in re.findall(r"`((?:\w+/)+\w+\.py)`", page):
         assert (FOLDER / file).exists() or (ROOT / file).exists(), f"design.md names {file}"
 
@@ -93,7 +93,7 @@ def test_wrong_imports_and_cycles_are_found(small_package):
         "models/other.py:1 must not import run.py",
         "run.py:1 must not import __init__.py",
         "run.py:2 must not import models/other.py",
-        "unknown.py: unknown is no room",
+        "unknown.py: unknown is no layer",
     ]
     assert cycles(package) == [["models/other.py", "run.py"]]
 

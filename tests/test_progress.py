@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 import bcfw
 from bcfw.compile.timing import CompileLines, compile_seconds, when_compiling
-from bcfw.progress import Progress, Trend
+from bcfw.progress import Progress, TimeLeft
 from bcfw.solvers import PassInfo
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0], [0.2, 0.9]])
@@ -130,7 +130,7 @@ def test_the_display_is_closed_after_an_error():
 
 def trend(*certificates, **changes):
     """A trend that has seen certificates (seconds, gap), with the target 0.01, and what it was given last."""
-    seen = Trend()
+    seen = TimeLeft()
     for passes, (seconds, gap) in enumerate(certificates, start=1):
         last = info(passes=passes, done=passes, seconds=seconds, gap=gap, **changes)
         seen.note(last)
@@ -146,7 +146,7 @@ def test_no_time_left_without_evidence():
     assert left((1.0, 0.5)) is None  # one certificate of a moved point
     assert left((1.0, 0.5), (2.0, 0.5)) is None  # nothing falls
     assert left((1.0, 0.5), (2.0, 0.6)) is None
-    seen = Trend()
+    seen = TimeLeft()
     for done in range(1, 5):  # the certificate of the start counts for nothing
         seen.note(info(passes=0, done=done, seconds=float(done)))
     assert seen.seconds_left(info(passes=0)) is None
@@ -247,11 +247,11 @@ def test_long_compilations_give_signs_of_life(monkeypatch):
 
 @pytest.fixture
 def uncompiled(monkeypatch, tmp_path):
-    """A model with kernels that no process has compiled."""
+    """A model with routines that no process has compiled."""
     monkeypatch.setenv("BCFW_CACHE_DIR", str(tmp_path))
 
     class Fresh(bcfw.models.Multiclass):
-        kernels = bcfw.models.Multiclass.kernels.rebound(FRESH=1.0)
+        routines = bcfw.models.Multiclass.routines.rebound(FRESH=1.0)
 
     return Fresh()
 

@@ -9,13 +9,13 @@ import pytest
 
 import bcfw
 from bcfw import selection
-from bcfw.selection import RULES, Facts, Rule, find_rule
+from bcfw.selection import RULES, Rule, SelectionState, find_rule
 
 
 def facts_of(m, gaps=None, seconds=None, seed=0):
     gaps = np.full(m, np.inf) if gaps is None else np.array(gaps, dtype=float)
     seconds = np.ones(m) if seconds is None else np.array(seconds, dtype=float)
-    return Facts(m, np.random.default_rng(seed), gaps, seconds)
+    return SelectionState(m, np.random.default_rng(seed), gaps, seconds)
 
 
 def first(rule, count, facts):

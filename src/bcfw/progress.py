@@ -75,7 +75,7 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
         self._shown = -math.inf
-        self._trend = Trend()
+        self._trend = TimeLeft()
         self._watching = contextlib.ExitStack()
 
     def start(self) -> None:
@@ -161,7 +161,7 @@ class Progress:
         self._bar.update(self._task, completed=fraction, text=text)
 
 
-class Trend:
+class TimeLeft:
     """Estimate of the remaining time from the latest certificates.
 
     :attr:`bcfw.run.Info.distance`, the logarithm of gap / target, decreases about linearly in the cube root of the

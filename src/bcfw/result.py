@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual import Certificate, DualProblem, snapshots
-from bcfw.inputs.examples import by_position
+from bcfw.inputs.examples import indexable_examples
 from bcfw.models.base.hooks import hook
 from bcfw.run import duration
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from bcfw.solvers.kernelized.input_problem import KernelProblem
 from bcfw.solvers.kernelized.joint_problem import JointProblem
 from bcfw.solvers.kernelized.support_vectors import KernelWeights
@@ -37,7 +37,7 @@ FIGURES: dict[str, type] = {
 
 def predict(model: Any, w: np.ndarray, X: Any) -> Any:
     """Return the predictions of a bound model with weights w."""
-    return hook(model, "predict")(w, by_position(X))
+    return hook(model, "predict")(w, indexable_examples(X))
 
 
 @dataclass(repr=False)
@@ -206,12 +206,12 @@ def _saved_history(stored: Any, saved: SavedArrays) -> dict[str, np.ndarray]:
 
 
 def make_result(
-    outcome: Outcome, problem: DualProblem, run: SolverRun, solver: Solver, snapshot: dict[str, Any] | None = None
+    outcome: Outcome, problem: DualProblem, run: CountedRun, solver: Solver, snapshot: dict[str, Any] | None = None
 ) -> Result:
     """Return the result of a solver's outcome; a last iterate that is another point shares the snapshot."""
     certificate, certified = outcome.certificate.proven(run.gap_target)
     if snapshot is None:
-        snapshot = snapshots.take(problem) if solver.saves else {}
+        snapshot = snapshots.take(problem) if solver.can_checkpoint else {}
     return Result(
         w=outcome.w,
         primal=certificate.primal,
@@ -225,7 +225,7 @@ def make_result(
         seconds=run.seconds,
         history=run.history(),
         solver=outcome.solver or solver,
-        model=problem.form.model,
+        model=problem.adapter.model,
         last=None if outcome.last is None else make_result(outcome.last, problem, run, solver, snapshot),
         snapshot=snapshot,
         training_seconds=run.seconds - run.compile_seconds,
@@ -234,7 +234,7 @@ def make_result(
     )
 
 
-def partial_result(problem: DualProblem, run: SolverRun, solver: Solver) -> Result | None:
+def partial_result(problem: DualProblem, run: CountedRun, solver: Solver) -> Result | None:
     """Return the result of a run whose oracle failed: the current weights, without a certificate; None at the start."""
     if not run.rows:
         return None

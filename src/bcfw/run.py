@@ -95,7 +95,7 @@ def check_callbacks(callbacks: Any) -> None:
 
 
 @contextlib.contextmanager
-def announced(callbacks: Sequence[Callback]) -> Iterator[Callable[[Any], None]]:
+def callbacks_notified(callbacks: Sequence[Callback]) -> Iterator[Callable[[Any], None]]:
     """Context of a run: call ``start()`` of the callbacks at its beginning, and ``finish(result)`` at its end.
 
     Callbacks without these methods are skipped. The context yields a function, which the caller calls with the result

@@ -26,7 +26,6 @@ __all__ = [
     "Custom",
     "Cyclic",
     "EssentiallyCyclic",
-    "Facts",
     "Full",
     "Gap",
     "Greedy",
@@ -34,6 +33,7 @@ __all__ = [
     "Permuted",
     "QuasiStochastic",
     "Rule",
+    "SelectionState",
     "Uniform",
     "find_rule",
 ]
@@ -47,7 +47,7 @@ DRAWS = 1024
 
 
 @dataclass
-class Facts:
+class SelectionState:
     """State of a run that a rule can use; :func:`bcfw.minimize` updates it.
 
     Attributes
@@ -73,7 +73,7 @@ class Rule:
     A subclass defines :meth:`iterations`. An instance holds options only, so that it can be used in several runs.
     """
 
-    #: Whether the rule uses :attr:`Facts.seconds`.
+    #: Whether the rule uses :attr:`SelectionState.seconds`.
     timed: ClassVar[bool] = False
 
     @property
@@ -81,7 +81,7 @@ class Rule:
         """The word of :data:`SAMPLINGS` for this choice of blocks in the passes of ``train``; None if there is none."""
         return None
 
-    def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
+    def iterations(self, facts: SelectionState) -> Iterator[Sequence[int]]:
         """Yield without end the blocks of each iteration; the blocks of one iteration are distinct."""
         raise NotImplementedError
 
@@ -98,7 +98,7 @@ class Rule:
 class Full(Rule):
     """All blocks in every iteration: K = 1."""
 
-    def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
+    def iterations(self, facts: SelectionState) -> Iterator[Sequence[int]]:
         return itertools.repeat(range(facts.n_blocks))
 
     def window(self, n_blocks: int) -> int:
@@ -129,7 +129,7 @@ class Cyclic(Sized):
     def sampling(self) -> str | None:
         return "cyclic" if self.size == 1 else None
 
-    def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
+    def iterations(self, facts: SelectionState) -> Iterator[Sequence[int]]:
         return itertools.cycle(self._groups(range(facts.n_blocks)))
 
     def window(self, n_blocks: int) -> int:
@@ -147,7 +147,7 @@ class Permuted(Sized):
     def sampling(self) -> str | None:
         return "permuted" if self.size == 1 else None
 
-    def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
+    def iterations(self, facts: SelectionState) -> Iterator[Sequence[int]]:
         while True:
             yield from self._groups(facts.rng.permutation(facts.n_blocks).tolist())
 
@@ -163,7 +163,7 @@ class Uniform(Sized):
     def sampling(self) -> str | None:
         return "uniform" if self.size == 1 else None
 
-    def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
+    def iterations(self, facts: SelectionState) -> Iterator[Sequence[int]]:
         size = min(self.size, facts.n_blocks)
         while size == 1:
             yield from ((i,) for i in facts.rng.integers(facts.n_blocks, size=DRAWS).tolist())
@@ -185,7 +185,7 @@ class EssentiallyCyclic(Rule):
     def __post_init__(self) -> None:
         _count(self, "K")
 
-    def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
+    def iterations(self, facts: SelectionState) -> Iterator[Sequence[int]]:
         cheap, expensive = _split(self, self.expensive, facts.n_blocks)
         if facts.n_blocks > self.K:
             raise OptionError(f"{self!r}: K must be at least the number of blocks, {facts.n_blocks}")
@@ -214,7 +214,7 @@ class Lazy(Rule):
     def __post_init__(self) -> None:
         _count(self, "q")
 
-    def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
+    def iterations(self, facts: SelectionState) -> Iterator[Sequence[int]]:
         cheap, _ = _split(self, self.expensive, facts.n_blocks)
         everything = range(facts.n_blocks)
         return itertools.cycle([everything, *[cheap or everything] * (self.q - 1)])
@@ -238,7 +238,7 @@ class PQ(Rule):
         _count(self, "p")
         _count(self, "q")
 
-    def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
+    def iterations(self, facts: SelectionState) -> Iterator[Sequence[int]]:
         cheap, _ = _split(self, self.expensive, facts.n_blocks)
         cheap = cheap or list(range(facts.n_blocks))
         size = min(self.p, len(cheap))
@@ -260,7 +260,7 @@ class QuasiStochastic(Rule):
     def __post_init__(self) -> None:
         _count(self, "K")
 
-    def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
+    def iterations(self, facts: SelectionState) -> Iterator[Sequence[int]]:
         m = facts.n_blocks
         while True:
             drawn = facts.rng.integers(m, size=self.K).tolist()
@@ -286,7 +286,7 @@ class CostAware(Rule):
     def __post_init__(self) -> None:
         _count(self, "K")
 
-    def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
+    def iterations(self, facts: SelectionState) -> Iterator[Sequence[int]]:
         while True:
             yield range(facts.n_blocks)
             cheap = _cheap_blocks(facts.seconds)
@@ -307,7 +307,7 @@ class Gap(Rule):
     def sampling(self) -> str | None:
         return "gap"
 
-    def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
+    def iterations(self, facts: SelectionState) -> Iterator[Sequence[int]]:
         seen, tree = -1, np.zeros(0)
         while True:
             if seen != facts.certificates:
@@ -338,7 +338,7 @@ class Custom(Rule):
 
     choose: Callable[[int, np.random.Generator, np.ndarray], Any]
 
-    def iterations(self, facts: Facts) -> Iterator[Sequence[int]]:
+    def iterations(self, facts: SelectionState) -> Iterator[Sequence[int]]:
         for t in itertools.count():
             answer = np.atleast_1d(np.asarray(self.choose(t, facts.rng, facts.gaps.copy())))
             inside = answer.dtype.kind in "iu" and answer.ndim == 1 and answer.size > 0

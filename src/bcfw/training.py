@@ -13,7 +13,7 @@ import numpy as np
 from bcfw.compile.timing import compile_seconds, compiling_logged
 from bcfw.dual import DualProblem, open_problem, snapshots
 from bcfw.errors import InputError, ModelError, OptionError, OracleError
-from bcfw.inputs.examples import by_position
+from bcfw.inputs.examples import indexable_examples
 from bcfw.inputs.memory import memory_named
 from bcfw.models.base.model import require_model
 from bcfw.models.check.check_model import loss_that_was_missed
@@ -21,12 +21,12 @@ from bcfw.models.check.failures import CompilationError, cannot_compile, is_from
 from bcfw.options import Count, NonNegative, Positive
 from bcfw.progress import progress_callbacks
 from bcfw.result import Result, make_result, partial_result
-from bcfw.run import Callback, announced, check_callbacks
+from bcfw.run import Callback, callbacks_notified, check_callbacks
 from bcfw.solvers import Solver, find_solver
 from bcfw.solvers.auto import has_large_features
-from bcfw.solvers.counted_run import SolverRun
-from bcfw.solvers.legs import Journey, Legs
-from bcfw.solvers.solver import require_match
+from bcfw.solvers.counted_run import CountedRun
+from bcfw.solvers.legs import LegRunner, Legs
+from bcfw.solvers.solver import require_supported
 from bcfw.storage import checkpoints
 from bcfw.storage.files import check_writable
 
@@ -122,13 +122,13 @@ def train(
     path, every = read_checkpoint(checkpoint)
     everyone = (*callbacks, *progress_callbacks(verbose))
     compiled_before = compile_seconds()
-    with announced(everyone) as ended, explained(model):
+    with callbacks_notified(everyone) as ended, compile_errors_explained(model):
         problem = open_problem(model, X, y, float(lam), sample_weight, bounds, thread_count(n_jobs))
-        chosen = chosen.chosen_for(problem)
-        require_match(chosen, problem)
-        if path is not None and not chosen.saves:
+        chosen = chosen.resolve(problem)
+        require_supported(chosen, problem)
+        if path is not None and not chosen.can_checkpoint:
             raise OptionError(f"{type(chosen).__name__} has no state that can be saved; leave checkpoint out")
-        if isinstance(checkpoint, Legs) and not chosen.continues:
+        if isinstance(checkpoint, Legs) and not chosen.can_resume:
             raise OptionError(f"{type(chosen).__name__} cannot go on from a saved state; leave checkpoint out")
         start = None if warm_start is None else read_warm_start(warm_start)
         if start is not None:
@@ -136,12 +136,12 @@ def train(
         chosen.prepare(problem)
         by_clock = None if isinstance(checkpoint, Legs) else path
         autosave = None if by_clock is None else (every, lambda: save_or_warn(problem, by_clock))
-        run = SolverRun(problem, tol, max_passes, max_seconds=max_seconds, callbacks=everyone, autosave=autosave)
+        run = CountedRun(problem, tol, max_passes, max_seconds=max_seconds, callbacks=everyone, autosave=autosave)
         require_loss(problem, run, X, y)
         try:
             with run.interrupt, problem.memory_named():
                 if isinstance(checkpoint, Legs):
-                    outcome = Journey(checkpoint, problem, run, chosen, seed, start).solve()
+                    outcome = LegRunner(checkpoint, problem, run, chosen, seed, start).solve()
                 else:
                     outcome = chosen.solve(problem, run, np.random.default_rng(seed))
             result = make_result(outcome, problem, run, chosen)
@@ -149,7 +149,7 @@ def train(
             error.result = partial_result(problem, run, chosen)
             raise
         finally:
-            if by_clock is not None and not problem.untouched:
+            if by_clock is not None and not problem.is_initial:
                 save_or_warn(problem, by_clock)
         result.compile_seconds = compile_seconds() - compiled_before
         ended(result)
@@ -162,7 +162,7 @@ def hint_on_features(problem: DualProblem, solver: Solver) -> str:
     """Return advice for features that are too large for lam; an empty text if they are not."""
     if not has_large_features(problem):
         return ""
-    sizes = problem.form.feature_sizes(problem.data)
+    sizes = problem.adapter.feature_sizes(problem.data)
     other = "" if "feature rows" in solver.needs else ", or leave solver='auto', which works in their units"
     return (
         f"the features are large for lam = {problem.lam:g} (root mean squares from {sizes.min():.2g} to "
@@ -170,17 +170,17 @@ def hint_on_features(problem: DualProblem, solver: Solver) -> str:
     )
 
 
-def require_loss(problem: DualProblem, run: SolverRun, X: Any, y: Any) -> None:
+def require_loss(problem: DualProblem, run: CountedRun, X: Any, y: Any) -> None:
     """Raise if P(0) is zero because an oracle that claims to be exact misses outputs with a positive loss."""
-    if run.value_at_zero == 0.0 and "exact oracle" in problem.form.offers:
+    if run.value_at_zero == 0.0 and "exact oracle" in problem.adapter.offers:
         some = problem.blocks[:5].tolist()  # these blocks have positive weight, so that they contribute to P(0)
-        missed = loss_that_was_missed(problem.form.model, by_position(X), by_position(y), some)
+        missed = loss_that_was_missed(problem.adapter.model, indexable_examples(X), indexable_examples(y), some)
         if missed is not None:
             raise missed
 
 
 @contextlib.contextmanager
-def explained(model: Any) -> Iterator[None]:
+def compile_errors_explained(model: Any) -> Iterator[None]:
     """Context that logs compilations and adds advice to failed compilations of a model and to lack of memory."""
     try:
         with (

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bcfw.algorithms.gap_tree import SCALE, drawn_leaf, largest_leaf, make_tree, set_leaf
-from bcfw.compile.specialise import KernelSet
+from bcfw.compile.specialise import RoutineSet
 
 
 @given(values=st.lists(st.floats(0, 1), min_size=1, max_size=40), number=st.integers(0, SCALE - 1))
@@ -41,7 +41,7 @@ def test_tree_follows_changes(values, changes):
 
 
 def test_tree_is_the_same_compiled():
-    kernels = KernelSet({})
+    routines = RoutineSet({})
     tree = make_tree(np.random.default_rng(0).random(9), largest=False)
     for number in np.random.default_rng(1).integers(SCALE, size=50):
-        assert kernels.entry(drawn_leaf)(tree, number) == drawn_leaf(tree, number)
+        assert routines.compiled_pass(drawn_leaf)(tree, number) == drawn_leaf(tree, number)

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from bcfw.commands import cache_fill, main
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 
 
 def ask(*words):
@@ -151,8 +151,8 @@ def test_estimators_find_what_was_filled(monkeypatch, tmp_path):
 @pytest.mark.parametrize("kind", cache_fill.TYPES)
 def test_every_model_has_a_tiny_problem(name, kind, monkeypatch):
     """Each is trained in all ways, as Python as far as nothing has been compiled yet."""
-    make = KernelSet._make_entry
-    monkeypatch.setattr(KernelSet, "_make_entry", lambda kernels, template: make(kernels.interpreted(), template))
+    make = RoutineSet._make_pass
+    monkeypatch.setattr(RoutineSet, "_make_pass", lambda routines, template: make(routines.interpreted(), template))
     monkeypatch.setattr(cache_fill, "TYPES", (kind,))
     problems = [model for model, _, _ in cache_fill.tiny_problems(name, kind)]
     assert {type(model) for model in problems} == {cache_fill.MODELS[name]}

@@ -437,11 +437,14 @@ def test_files_are_not_written_over(files, tmp_path):
 def test_class_weights_are_those_of_the_label_itself():
     from bcfw.formats import Libsvm
     from bcfw.text.source import TextSource
-    from bcfw.text.training import Corpus, Task, TrainingOptions, batches, learn
+    from bcfw.text.training import Corpus, TaggingProblem, TrainingOptions, batches, learn
 
     vocabulary, rows = learn(batches([[["a"]], [["b"]]], "test"))
     corpus = Corpus(TextSource(Libsvm(qid=False)), vocabulary, rows, ["103", "3"], np.array([0, 1]))
-    assert Task(corpus, TrainingOptions(class_weight={"3": 5.0})).model.cost.tolist() == [[0.0, 1.0], [5.0, 0.0]]
+    assert TaggingProblem(corpus, TrainingOptions(class_weight={"3": 5.0})).model.cost.tolist() == [
+        [0.0, 1.0],
+        [5.0, 0.0],
+    ]
 
 
 @pytest.mark.parametrize("solver", ["kernel-bcfw", "exponentiated-gradient"])

@@ -18,7 +18,7 @@ import pytest
 import bcfw
 
 PACKAGE = Path(bcfw.__file__).parent
-KERNELS = "bcfw/models/multiclass/multiclass_routines.py"
+ROUTINES = "bcfw/models/multiclass/multiclass_routines.py"
 
 # Each test works on a copy of the package, in processes of its own. Cache files are named by what they contain and
 # not by where the source lies, so copies that are equal share them.
@@ -55,7 +55,7 @@ OWN = """
     value, gap = float(model.oracle(w, x, 1)[0]), 0.0
 """.strip()
 
-#: A user's module: the kernels call a helper and read a constant of the module.
+#: A user's module: the routines call a helper and read a constant of the module.
 OWN_MODULE = """
 from typing import NamedTuple
 import numpy as np
@@ -190,23 +190,23 @@ def loss(data, i, work):
 """
 
 
-def test_edited_kernel_in_another_file_is_compiled_again(copy_of_package, warm):
-    """The passes live in other files than the model's kernels: doubled costs must double P(0)."""
-    copy_of_package.append(KERNELS, DOUBLED_COSTS)
+def test_edited_routine_in_another_file_is_compiled_again(copy_of_package, warm):
+    """The passes live in other files than the model's routines: doubled costs must double P(0)."""
+    copy_of_package.append(ROUTINES, DOUBLED_COSTS)
     edited = copy_of_package.run(MULTICLASS)
     assert edited["compiled"]
     assert edited["value"] == pytest.approx(2.0 * warm[1]["value"], rel=1e-12)
 
 
 def test_renamed_and_added_fields_of_a_record_do_not_crash(copy_of_package, warm):
-    copy_of_package.edit(KERNELS, r"\bsqnorms\b", "squares", at_least=2)
-    copy_of_package.edit(KERNELS, r"\n    n_labels: int\n", "\n    n_labels: int\n    extra: int = 0\n")
+    copy_of_package.edit(ROUTINES, r"\bsqnorms\b", "squares", at_least=2)
+    copy_of_package.edit(ROUTINES, r"\n    n_labels: int\n", "\n    n_labels: int\n    extra: int = 0\n")
     edited = copy_of_package.run(MULTICLASS)
     assert edited["gap"] == pytest.approx(warm[1]["gap"], abs=1e-12)
 
 
 def test_users_compiled_model_is_cached_and_never_stale(copy_of_package):
-    """Not even when only a number changes that the kernels read as a global."""
+    """Not even when only a number changes that the routines read as a global."""
     own = copy_of_package.home / "own.py"
     own.write_text(OWN_MODULE)
     first = copy_of_package.run(OWN)
@@ -283,9 +283,9 @@ def test_filled_read_only_package_is_read_and_the_users_cache_takes_the_rest(tmp
 
 #: Functions that call each other in a circle, kept on disk as far as that is possible.
 CIRCLE = """
-    from bcfw.compile import KernelSet
+    from bcfw.compile import RoutineSet
     import circle
-    value, gap = KernelSet({}).entry(circle.top)(7), 0.0
+    value, gap = RoutineSet({}).compiled_pass(circle.top)(7), 0.0
 """.strip()
 
 CIRCLE_MODULE = """

@@ -87,6 +87,6 @@ def test_where_no_folder_can_be_written_to_the_log_says_why(heard, shown, monkey
     assert "set BCFW_CACHE_DIR" in record.getMessage()
 
 
-def test_the_first_kernel_that_may_be_compiled_installs_it():
+def test_the_first_routine_that_may_be_compiled_installs_it():
     assert timing.first_notice() is timing.first_notice()
     assert timing.first_notice() in disk_cache.internals().compile_clock().notices

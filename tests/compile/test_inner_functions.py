@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 from bcfw.compile.numba_guard import internals
 
 
@@ -24,7 +24,7 @@ def _from_outside(k):
 
 
 def test_inner_functions_recurse_print_and_raise(capfd):
-    function = KernelSet({}, allocates=True).entry(_from_outside)
+    function = RoutineSet({}, allocates=True).compiled_pass(_from_outside)
     assert function(5) == 120
     assert capfd.readouterr().out == "checked 5\n"
     with pytest.raises(ValueError, match=r"'too small', -1"):
@@ -51,10 +51,10 @@ def _needs_literals(k):
 @pytest.mark.skipif(internals() is None, reason="plain numba compiles anew for every literal")
 def test_a_function_is_compiled_once_for_all_literals(monkeypatch, tmp_path):
     monkeypatch.setenv("BCFW_CACHE_DIR", str(tmp_path))  # an empty one, so that it is compiled
-    kernels = KernelSet({})
-    assert kernels.entry(_many_literals)(5) == 40
-    assert len(kernels._copies[_scaled].overloads) == 1
+    routines = RoutineSet({})
+    assert routines.compiled_pass(_many_literals)(5) == 40
+    assert len(routines._copies[_scaled].overloads) == 1
 
 
 def test_a_function_that_needs_literals_gets_them():
-    assert KernelSet({}).entry(_needs_literals)(5) == 5.5
+    assert RoutineSet({}).compiled_pass(_needs_literals)(5) == 5.5

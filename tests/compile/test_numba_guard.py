@@ -22,7 +22,7 @@ SQUARES = """
     import json, os, sys, warnings
     import numpy as np
     {before}
-    from bcfw.compile import KernelSet, numba_guard as guard
+    from bcfw.compile import RoutineSet, numba_guard as guard
 
     def square(x):
         return x * x
@@ -35,9 +35,9 @@ SQUARES = """
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        kernels = KernelSet({{}})
-        found = [kernels.entry(squares)(np.arange(4.0)) for _ in range(2)]
-        other = KernelSet({{}}).entry(squares)(np.arange(3.0))
+        routines = RoutineSet({{}})
+        found = [routines.compiled_pass(squares)(np.arange(4.0)) for _ in range(2)]
+        other = RoutineSet({{}}).compiled_pass(squares)(np.arange(3.0))
     print(json.dumps(dict(
         found=found,
         other=other,

@@ -6,7 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 
 
 def inner(x):
@@ -27,8 +27,8 @@ def other(x):
 
 def test_a_second_thread_waits_until_all_globals_are_bound(monkeypatch):
     """The first is slow between publishing a copy of ``inner`` and binding its globals; the second uses that copy."""
-    kernels, began = KernelSet({}, compiled=False), threading.Event()
-    plain = KernelSet._global
+    routines, began = RoutineSet({}, compiled=False), threading.Event()
+    plain = RoutineSet._global
 
     def slow(self, template, name):
         if template is inner:
@@ -36,9 +36,9 @@ def test_a_second_thread_waits_until_all_globals_are_bound(monkeypatch):
             time.sleep(0.05)
         return plain(self, template, name)
 
-    monkeypatch.setattr(KernelSet, "_global", slow)
+    monkeypatch.setattr(RoutineSet, "_global", slow)
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(lambda: kernels.entry(outer)(3))
+        first = pool.submit(lambda: routines.compiled_pass(outer)(3))
         assert began.wait(10.0)
-        second = pool.submit(lambda: kernels.entry(other)(3))
+        second = pool.submit(lambda: routines.compiled_pass(other)(3))
         assert (first.result(10.0), second.result(10.0)) == (7, 14)

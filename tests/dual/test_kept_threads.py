@@ -76,7 +76,7 @@ def test_threads_of_a_problem_end_with_it():
     one = open_problem(case.model, case.X, case.y, case.lam)
     two = open_problem(case.model, case.X, case.y, case.lam, n_jobs=2)
     for _ in range(3):
-        assert np.array_equal(one.hinges(), two.hinges())
+        assert np.array_equal(one.hinge_losses(), two.hinge_losses())
     assert 0 < len(names()) <= 2
     del two
     gc.collect()

@@ -25,7 +25,7 @@ def test_features_of_every_truth_are_computed_once():
     model.seen = []
     problem = open_problem(model, case.X, case.y, case.lam)
     assert sorted(model.seen) == sorted(id(x) for x in case.X)
-    assert problem.form.dim == case.dim
+    assert problem.adapter.dim == case.dim
 
 
 @pytest.mark.parametrize("name", ["graph-cost", "pairwise-forest-cost", "potts-two-csr"])
@@ -49,8 +49,8 @@ def test_a_part_uses_the_model_as_it_is_bound():
     nodes, _, _ = case.X[0]
     lonely = (nodes, np.zeros((0, 2), int), np.zeros((0, bound.n_edge_features)))
     part = open_problem(bound, [lonely], [case.y[0]], case.lam, total_weight=5.0)
-    assert part.form.model is bound
-    assert part.form.dim == bound.dim
+    assert part.adapter.model is bound
+    assert part.adapter.dim == bound.dim
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ DAMAGES = {
     "store_rest_loss": [everywhere(np.inf)],
 }
 
-#: What is done to those of one model besides; of a user's compiled model only its kernels know the labels.
+#: What is done to those of one model besides; of a user's compiled model only its routines know the labels.
 LABEL_DAMAGES = {"store_labels": [everywhere(100), everywhere(-100), everywhere(1)]}
 MORE_DAMAGES = {
     "multiclass-cost": LABEL_DAMAGES,
@@ -123,7 +123,7 @@ def test_damaged_arrays_are_refused_by_name(name):
         if array in snapshot:
             with pytest.raises(bcfw.InputError, match=rf"^warm_start.*(\b{array}\b|other|dim|examples)"):
                 snapshots.restore(problem, snapshot | {array: damage(np.asarray(snapshot[array]))})
-    assert problem.untouched
+    assert problem.is_initial
 
 
 def test_states_of_another_python_model_or_other_inputs_are_refused():

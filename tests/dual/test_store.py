@@ -8,7 +8,7 @@ import pytest
 import bcfw
 from bcfw.dual.certify import certify_state
 from bcfw.solvers import BCFW, MultiPlane
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from problems import CASES
 
 STORE_SOLVERS = [
@@ -21,24 +21,24 @@ STORE_SOLVERS = [
 
 def run_passes(problem, solver, passes):
     solver.prepare(problem)
-    return solver.solve(problem, SolverRun(problem, 0.0, passes), np.random.default_rng(0))
+    return solver.solve(problem, CountedRun(problem, 0.0, passes), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("solver", STORE_SOLVERS, ids=repr)
 def test_weights_stay_a_probability_vector_over_many_steps(solver):
     problem = CASES["multiclass-wide"].problem(lam=0.01)
-    while problem.tally[0] < 1e5:
-        before = problem.tally[0]
+    while problem.counters[0] < 1e5:
+        before = problem.counters[0]
         run_passes(problem, solver, 500)
-        if problem.tally[0] == before:
+        if problem.counters[0] == before:
             break
         problem.state.w[:] *= 1.0 + 1e-3 * np.sin(before)  # keeps the steps from dying out
         problem.rebuild()
     store = problem.store
-    mass = store.rest + store.alpha.sum(axis=1)
+    mass = store.folded_mass + store.alpha.sum(axis=1)
     np.testing.assert_allclose(mass, 1.0, rtol=0, atol=1e-12)
     assert store.alpha.min() >= 0.0
-    assert store.rest.min() >= 0.0
+    assert store.folded_mass.min() >= 0.0
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -49,7 +49,7 @@ def test_away_steps_do_not_multiply_rounding(seed):
     for sampling in ("uniform", "permuted", "gap"):
         problem = bcfw.dual.open_problem(bcfw.models.Multiclass(n_labels=3), X, y, 1e-3)
         run_passes(problem, BCFW(step="away", sampling=sampling), 300)
-        mass = problem.store.rest + problem.store.alpha.sum(axis=1)
+        mass = problem.store.folded_mass + problem.store.alpha.sum(axis=1)
         np.testing.assert_allclose(mass, 1.0, rtol=0, atol=1e-13)
 
 
@@ -59,8 +59,8 @@ def test_a_full_store_folds_into_the_rest_and_still_converges(name, step):
     case = CASES[name]
     problem = case.problem()
     outcome = run_passes(problem, BCFW(step=step, max_labelings=2, sampling="gap"), 400)
-    assert problem.store.rest.max() > 0.0, "two slots were enough: the case does not test what it should"
-    np.testing.assert_allclose(problem.store.rest + problem.store.alpha.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    assert problem.store.folded_mass.max() > 0.0, "two slots were enough: the case does not test what it should"
+    np.testing.assert_allclose(problem.store.folded_mass + problem.store.alpha.sum(axis=1), 1.0, rtol=0, atol=1e-12)
     deviation = problem.audit()
     assert max(deviation.values()) < 1e-9
     best = case.enumerated().optimum.primal

@@ -338,7 +338,7 @@ MADE_UP = {
     "features that are text": ("words", ["model", "sizes", "n_features"], "4", "not a usable model file"),
     "another size": ("words", ["model", "sizes", "dim"], 26, "dim = 26 where the model has 27"),
     "no size": ("words", ["model", "sizes", "dim"], ..., "not a usable model file"),
-    "an attribute": ("words", ["model", "sizes", "kernels"], 1, "has kernels = 1 where"),
+    "an attribute": ("words", ["model", "sizes", "routines"], 1, "has routines = 1 where"),
     "a cost": ("words", ["model", "options", "cost"], [[0.0]], "cost must have shape"),
     "an option of no model": ("words", ["model", "options", "x"], 1, "not a usable model file"),
     "a solver": ("words", ["solver", "solver"], "gurobi", "solver 'gurobi', which this bcfw does not have"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bcfw
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 
 PATH = Path(__file__).resolve().parents[2] / "examples" / "dependency_parsing.py"
 
@@ -37,7 +37,7 @@ def test_spanning_trees_are_the_best_of_all(parsing, V):
     rng = np.random.default_rng(V)
     trees = all_trees(parsing, V)
     assert len(trees) == (V + 1) ** (V - 1)  # Cayley
-    words, compiled = np.arange(1, V + 1), KernelSet({}, allocates=True).entry(parsing.spanning_tree)
+    words, compiled = np.arange(1, V + 1), RoutineSet({}, allocates=True).compiled_pass(parsing.spanning_tree)
     for draw in range(100):
         score = rng.standard_normal((V + 1, V + 1)) if draw % 2 else rng.integers(-2, 3, (V + 1, V + 1)).astype(float)
         np.fill_diagonal(score, -np.inf)

@@ -196,7 +196,7 @@ def test_what_is_computed_from_rows(zeros):
         np.testing.assert_array_equal(dense(matrix_of(matrix_rows(form, "X").spread())), exact)
         np.testing.assert_array_equal(dense(matrix_of(matrix_rows(form, "X").take([8, 3]))), exact[[8, 3]])
         problem = open_problem(Multiclass(), form, y, 0.1)
-        model, data = problem.form.model, problem.data
+        model, data = problem.adapter.model, problem.data
         np.testing.assert_allclose(data.sqnorms, np.sum(exact**2, axis=1), rtol=1e-15)
         assert model.mean_sqnorm(data) == pytest.approx(np.sum(exact**2) / 60, rel=1e-15)
         counts = np.maximum(np.count_nonzero(exact, axis=0), 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from problems import interpreted, kernels_of, repeats_visits, without_repeats
+from problems import interpreted, repeats_visits, routines_of, without_repeats
 
 
 @pytest.mark.part(4, of=16)
@@ -14,7 +14,7 @@ def test_compiled_runs_as_interpreted(compiled_case, solver):
     solver = without_repeats(solver)
     compiled = case.few_passes(3, solver=solver)
     python = interpreted(case).few_passes(3, solver=solver)
-    assert not kernels_of(python.model).compiled
+    assert not routines_of(python.model).compiled
     if repeats_visits(solver) or (case.name == "user-compiled" and solver.uses_store):  # independent bits make ties too
         assert abs(compiled.primal - python.primal) <= max(compiled.gap, python.gap) + 1e-12
         return

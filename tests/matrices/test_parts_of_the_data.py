@@ -18,8 +18,8 @@ def test_opening_leaves_the_model_alone(case):
     problem = case.problem()
     assert vars(case.model).keys() == before.keys()
     assert all(vars(case.model)[key] is value for key, value in before.items())
-    assert problem.form.model is not case.model
-    assert problem.form.model.dim == case.dim
+    assert problem.adapter.model is not case.model
+    assert problem.adapter.model.dim == case.dim
 
 
 def parts_of(case, sample_weight):
@@ -41,7 +41,7 @@ def test_certificates_of_parts_add_up(case):
         continue_with(part, BCFW(), 3)
     v, ell = sum(part.v for part in parts), sum(part.ell for part in parts)
     w = parts[0].clip(v)
-    sums = [hinge_sums(part.state.c, part.hinges_at(w)) for part in parts]
+    sums = [hinge_sums(part.state.c, part.hinge_losses_at(w)) for part in parts]
     total = HingeSums(sum(one.found for one in sums), sum(one.at_most for one in sums))
     found = certificate(regulariser(case.lam, w), total, dual_value(case.lam, v, w, ell))
     objective = case.enumerated(s)

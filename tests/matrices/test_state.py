@@ -50,7 +50,7 @@ def perform(problem, action, case, s, objective):
         snapshot = snapshots.take(problem)
         problem = case.problem(s)
         snapshots.restore(problem, snapshot)
-    elif matches(VARIANTS[action[0]], case) and VARIANTS[action[0]].continues:
+    elif matches(VARIANTS[action[0]], case) and VARIANTS[action[0]].can_resume:
         name, max_passes, seed = action
         check_outcome(continue_with(problem, VARIANTS[name], max_passes, seed), objective)
     return problem
@@ -78,17 +78,17 @@ def test_state_is_consistent_after_any_history(name, actions, weighted):
 def check_marginals(problem):
     """Averages of labelings: non-negative, one label per position, transitions that fit their two ends."""
     data, mu = problem.data, problem.state.mu
-    if isinstance(problem.form.model, bcfw.models.Multiclass):
-        unary = problem.form.model.marginals(data, mu)
-    elif isinstance(problem.form.model, bcfw.models.Chain):
-        unary, transitions = problem.form.model.marginals(data, mu)
+    if isinstance(problem.adapter.model, bcfw.models.Multiclass):
+        unary = problem.adapter.model.marginals(data, mu)
+    elif isinstance(problem.adapter.model, bcfw.models.Chain):
+        unary, transitions = problem.adapter.model.marginals(data, mu)
         assert transitions.min() >= 0.0
         for i in range(problem.n_blocks):
             own = unary[data.y_off[i] : data.y_off[i + 1]]
             np.testing.assert_allclose(transitions[i].sum(axis=1), own[:-1].sum(axis=0), rtol=0, atol=ROUNDING)
             np.testing.assert_allclose(transitions[i].sum(axis=0), own[1:].sum(axis=0), rtol=0, atol=ROUNDING)
-    elif isinstance(problem.form.model, bcfw.models.Multilabel):
-        on, pairs = problem.form.model.marginals(data, mu)
+    elif isinstance(problem.adapter.model, bcfw.models.Multilabel):
+        on, pairs = problem.adapter.model.marginals(data, mu)
         assert pairs.min(initial=0.0) >= 0.0
         for place in (0, 1):
             ends = on[:, data.edges[:, place]]
@@ -97,7 +97,7 @@ def check_marginals(problem):
         unary = np.column_stack([1.0 - on.ravel(), on.ravel()])
     else:
         return
-    if not problem.form.model._rescales_slack:  # a loss above 1 takes more than all from the truth
+    if not problem.adapter.model._rescales_slack:  # a loss above 1 takes more than all from the truth
         assert unary.min() >= 0.0
     np.testing.assert_allclose(unary.sum(axis=1), 1.0, rtol=0, atol=ROUNDING)
 
@@ -114,7 +114,7 @@ def test_solver_takes_over_the_state_and_nothing_else(name, names, seed):
     case = CASES[name]
     problem = case.problem()
     for variant in names:
-        if not matches(VARIANTS[variant], case) or not VARIANTS[variant].continues:
+        if not matches(VARIANTS[variant], case) or not VARIANTS[variant].can_resume:
             continue
         snapshot, fresh = snapshots.take(problem), case.problem()
         snapshots.restore(problem, snapshot)

@@ -65,7 +65,7 @@ class Grades(bcfw.CompiledModel):
 
 
 class Decorated(Grades):
-    """Kernels that were compiled without a check of indices before."""
+    """Routines that were compiled without a check of indices before."""
 
     decode = staticmethod(numba.njit(Grades.decode))
     add_features = staticmethod(numba.njit(Grades.add_features))
@@ -104,7 +104,7 @@ def cases() -> dict:
         "label 15": lambda: with_label(15),
         "label -2000": lambda: with_label(-2000),
         "label beyond 32 bits": lambda: with_label(2**40),
-        "decorated kernels": lambda: with_label(2000, Decorated),
+        "decorated routines": lambda: with_label(2000, Decorated),
         "dim too small": lambda: bcfw.train(Grades(F + K - 3), X, y),
         "offsets": lambda: bcfw.train(WrongRows(), X, y),
         "predict": predict_other_width,

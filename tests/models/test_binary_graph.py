@@ -1,4 +1,4 @@
-"""BinaryGraph: oracle against enumeration, kernels against explicit features, and errors that name the example."""
+"""BinaryGraph: oracle against enumeration, routines against explicit features, and errors that name the example."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_check_model_stays_within_the_bounds():
         assert bcfw.check_model(case.model, case.X, case.y) == []
 
 
-# --- kernels -----------------------------------------------------------------------------------------------------
+# --- routines ----------------------------------------------------------------------------------------------------
 
 
 def directions_pass(data_fields, work_fields, w, labelings, mu, i, pair, gamma, by_parts, out, moved):
@@ -246,10 +246,10 @@ def keep_pass(data_fields, work_fields, w, labelings, value):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_kernels_against_explicit_features(graphs, compiled):
+def test_routines_against_explicit_features(graphs, compiled):
     """Values, slopes, norms and moves of directions between labelings and averages, one random step after another."""
     model = graphs.model.bind(graphs.X, graphs.y)
-    kernels = model.kernels if compiled else model.kernels.interpreted()
+    routines = model.routines if compiled else model.routines.interpreted()
     rng = np.random.default_rng(3)
     data = model.pack(graphs.X, graphs.y)
     work, mu = tuple(model.make_work(data)), model.initial_mu(data)
@@ -268,7 +268,7 @@ def test_kernels_against_explicit_features(graphs, compiled):
         w = weights(rng, model)
         pair, gamma = rng.integers(slots, size=2), float(rng.random())
         out, moved = np.zeros(11), np.zeros((2, model.dim))
-        entry = kernels.entry(directions_pass)
+        entry = routines.compiled_pass(directions_pass)
         entry(tuple(data), work, w, labelings, mu, i, pair, gamma, bool(step % 2), out, moved)
         truth = graphs.phi(x, y_true)
         (a, b), (loss_a, loss_b) = zip(
@@ -290,9 +290,9 @@ def test_compiled_oracle_answers_as_the_interpreted_one(graphs):
     rng = np.random.default_rng(4)
     for _ in range(5):
         w, found = weights(rng, model), []
-        for kernels in (model.kernels, model.kernels.interpreted()):
+        for routines in (model.routines, model.routines.interpreted()):
             labelings, value = model.make_labelings(data, 2), np.zeros(len(graphs.y))
-            kernels.entry(keep_pass)(tuple(data), tuple(model.make_work(data)), w, labelings, value)
+            routines.compiled_pass(keep_pass)(tuple(data), tuple(model.make_work(data)), w, labelings, value)
             found.append((labelings, value))
         np.testing.assert_array_equal(found[0][0], found[1][0])
         np.testing.assert_allclose(found[0][1], found[1][1], rtol=0, atol=1e-12)

@@ -1,4 +1,4 @@
-"""``check_model``: silent about good models, and a message for every mistake, in Python or in kernels."""
+"""``check_model``: silent about good models, and a message for every mistake, in Python or in routines."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class OtherLoss(Bits):
         return 3.0 * super().loss(y_true, y)
 
 
-class NegativeKernelLoss(Bits):
+class NegativeRoutineLoss(Bits):
     @staticmethod
     def labeling_loss(data, i, y):
         return -1.0 * np.sum(y != data.y[data.y_off[i] : data.y_off[i + 1]])
@@ -150,12 +150,12 @@ class Misspelt(Bits):
     [
         (LossOfTruth, r"loss\(y, y\) = 1 on the truth"),
         (OtherLoss, r"labeling_loss gives .* and loss\(y_true, y\)"),
-        (NegativeKernelLoss, r"loss\(y_true, y\) = -"),
+        (NegativeRoutineLoss, r"loss\(y_true, y\) = -"),
         (WritesOutside, "IndexError"),
         (Misspelt, "NameError.*undefined_name"),
     ],
 )
-def test_check_model_runs_the_kernels(kind, message):
+def test_check_model_runs_the_routines(kind, message):
     case = CASES["user-compiled"]
     model = kind(case.model.cost, case.X[0].shape[0])
     with pytest.raises(bcfw.ModelError, match=rf"(?s)example \d+: .*{message}"):
@@ -168,10 +168,10 @@ def test_check_model_runs_the_kernels(kind, message):
     ("kind", "message"),
     [
         (LossOfTruth, "example 0: labeling_loss is 1 on the truth; it must be 0"),
-        (Misspelt, "Misspelt: numba cannot compile its kernels.*bcfw.check_model"),
+        (Misspelt, "Misspelt: numba cannot compile its routines.*bcfw.check_model"),
     ],
 )
-def test_training_finds_mistakes_in_kernels(kind, message):
+def test_training_finds_mistakes_in_routines(kind, message):
     case = CASES["user-compiled"]
     with pytest.raises(bcfw.ModelError, match=message):
         bcfw.train(kind(case.model.cost, case.X[0].shape[0]), case.X, case.y)
@@ -251,7 +251,7 @@ def test_numbas_message_is_cut_to_what_matters():
     case = CASES["user-compiled"]
     model = DifferentTypes(case.model.cost, case.X[0].shape[0])
     where = line_of(DifferentTypes, "out[0] += s * np.dot(y, data.x[i])")
-    expected = rf"DifferentTypes: numba cannot compile its kernels: .*dot\(array.* same dtype \({re.escape(where)}\)"
+    expected = rf"DifferentTypes: numba cannot compile its routines: .*dot\(array.* same dtype \({re.escape(where)}\)"
     with pytest.raises(bcfw.ModelError, match=rf"^{expected}$"):
         bcfw.check_model(model, case.X, case.y)
     with pytest.raises(bcfw.ModelError, match=expected) as caught:
@@ -307,21 +307,21 @@ def test_negative_labels_of_a_compiled_model_are_remarked():
     assert remark.startswith("pack gives negative labels, such as -1")
 
 
-# --- kernels of a KernelModel's subclass ---------------------------------------------------------------------------
+# --- routines of a KernelModel's subclass --------------------------------------------------------------------------
 
-KERNEL_CASES = [case for case in CASES.values() if isinstance(case.model, KernelModel)]
+ROUTINE_CASES = [case for case in CASES.values() if isinstance(case.model, KernelModel)]
 
 
-def derived(case, **kernels):
-    """The case's model as one of a user's class, with some kernels of its own."""
+def derived(case, **routines):
+    """The case's model as one of a user's class, with some routines of its own."""
     base = type(case.model)
     model = copy.copy(case.model)
-    model.__class__ = type("Own", (base,), {"kernels": base.kernels.rebound(**kernels)})
+    model.__class__ = type("Own", (base,), {"routines": base.routines.rebound(**routines)})
     return model
 
 
-@pytest.mark.parametrize("case", KERNEL_CASES, ids=lambda case: case.name)
-def test_kernels_that_agree_are_accepted(case):
+@pytest.mark.parametrize("case", ROUTINE_CASES, ids=lambda case: case.name)
+def test_routines_that_agree_are_accepted(case):
     assert bcfw.check_model(derived(case), case.X, case.y, n_weights=1) == []
 
 
@@ -338,13 +338,13 @@ def other_loss(data, i, work):
 
 
 @pytest.mark.parametrize(
-    ("kernels", "message"),
+    ("routines", "message"),
     [
         ({"labeling_value": outside}, r"IndexError: index \d+ .*\(in outside, .*: return w\[w.shape\[0\] \+ i\]\)"),
         ({"slope": half_slope}, "value of an output by its direction is not that of loss and features: 0.25 and"),
-        ({"loss": other_loss}, r"the kernel loss and loss\(y_true, y\) differ: 7 and"),
+        ({"loss": other_loss}, r"the routine loss and loss\(y_true, y\) differ: 7 and"),
     ],
 )
-def test_kernels_of_a_users_kernel_model_are_tried(kernels, message):
+def test_routines_of_a_users_kernel_model_are_tried(routines, message):
     case = CASES["multiclass-cost"]
-    assert re.search(rf"example \d+: .*{message}.*\(so for examples", message_about(derived(case, **kernels), case))
+    assert re.search(rf"example \d+: .*{message}.*\(so for examples", message_about(derived(case, **routines), case))

@@ -12,7 +12,7 @@ from bcfw.models.base.hooks import HOOKS, hook
 from problems import CASES, Bits, Pairs
 
 #: Names that solvers use of the form of a model; a user's class may use them for anything.
-FORM_NAMES = [name for name in dir(bcfw.models.Chain) if not name.startswith("_") and not hasattr(bcfw.Model, name)]
+ADAPTER_NAMES = [name for name in dir(bcfw.models.Chain) if not name.startswith("_") and not hasattr(bcfw.Model, name)]
 
 
 def test_a_model_has_three_methods_to_write_and_few_hooks():
@@ -26,7 +26,7 @@ def test_attributes_with_the_names_of_hooks_are_the_users_own(value):
     """Set on the instance: results are those of the model without them."""
     case = CASES["dense-features"]
     model = Pairs(case.model.K, case.model.cost)
-    for name in (*HOOKS, *FORM_NAMES):
+    for name in (*HOOKS, *ADAPTER_NAMES):
         setattr(model, name, value)
     result = bcfw.train(model, case.X, case.y, lam=case.lam, tol=0.01)
     expected = case.train(tol=0.01)
@@ -43,7 +43,7 @@ def test_class_attributes_that_are_no_methods_are_the_users_own():
         bounds = (0.0, 1e-9)
         oracle_operations = property(lambda self: 1 / 0)
         fingerprint: ClassVar[dict] = {}
-        kernels, pack, name = "linear", [], "own"
+        routines, pack, name = "linear", [], "own"
 
         class upper_bound:
             """A class is no method either."""
@@ -91,7 +91,7 @@ def test_what_features_change_stays_in_the_bound_copy():
 def test_compiled_models_keep_their_attributes_too():
     case = CASES["user-compiled"]
     model = Bits(case.model.cost, len(case.X[0]))
-    for name in (*HOOKS, "kernels", "make_work", "initial_mu", "saves_labelings"):
+    for name in (*HOOKS, "routines", "make_work", "initial_mu", "saves_labelings"):
         setattr(model, name, "own")
     result = bcfw.train(model, case.X, case.y, lam=case.lam, tol=0.01)
     np.testing.assert_array_equal(result.w, case.train(tol=0.01).w)

@@ -159,7 +159,7 @@ def test_no_best_labeling_has_a_label_that_is_ruled_out(drawn):
     if data.forest[0]:
         return
     work, out = model.make_work(data), np.zeros((2, 1))
-    model.kernels.entry(brackets_pass)(tuple(data), tuple(work), w, 1.0, out)
+    model.routines.compiled_pass(brackets_pass)(tuple(data), tuple(work), w, 1.0, out)
     found, bound = out[:, 0]
     possible, labels = work.possible > 0, work.y.copy()
     labelings = np.array(list(itertools.product(range(K), repeat=len(y))))

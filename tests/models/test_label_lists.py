@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import bcfw
 from bcfw.dual.certify import certify_state
 from bcfw.models import Multiclass
-from bcfw.models.multiclass.multiclass import KERNELS, LIST_KERNELS, MANY_LABELS
+from bcfw.models.multiclass.multiclass import LIST_ROUTINES, MANY_LABELS, ROUTINES
 from bcfw.passes.order import in_order
 from bcfw.solvers import AdaptiveBCFW, BlockSolves, ExponentiatedGradient, KernelBCFW, MultiPlane
 from problems import CASES, VARIANTS, interpreted, matches, repeats_visits, without_repeats
@@ -31,7 +31,7 @@ def twins(name):
     """A case with dense averages, and with lists, which so few labels do not need; both interpreted."""
     dense = interpreted(CASES[name])
     model = copy.copy(dense.model)
-    model.kernels = LIST_KERNELS[model.rescale].interpreted()
+    model.routines = LIST_ROUTINES[model.rescale].interpreted()
     return dense, dataclasses.replace(dense, model=model)
 
 
@@ -40,16 +40,16 @@ LISTED = {name: twins(name)[1] for name in ("multiclass-cost", "multiclass-cost-
 
 
 def test_which_form_is_used_depends_on_the_number_of_labels():
-    for labels, kernels in ((MANY_LABELS - 1, KERNELS), (MANY_LABELS, LIST_KERNELS)):
+    for labels, routines in ((MANY_LABELS - 1, ROUTINES), (MANY_LABELS, LIST_ROUTINES)):
         for rescale in ("margin", "slack"):
-            assert Multiclass(labels, rescale=rescale).kernels is kernels[rescale]
-    assert Multiclass.kernels is Multiclass().kernels is KERNELS["margin"]
+            assert Multiclass(labels, rescale=rescale).routines is routines[rescale]
+    assert Multiclass.routines is Multiclass().routines is ROUTINES["margin"]
 
     class Rough(Multiclass):
         exact_oracle = False
 
-    assert Rough(MANY_LABELS).kernels.bindings["EXACT"] is False
-    assert "LabelLists" in Rough(MANY_LABELS).kernels.bindings
+    assert Rough(MANY_LABELS).routines.bindings["EXACT"] is False
+    assert "LabelLists" in Rough(MANY_LABELS).routines.bindings
 
 
 @pytest.mark.parametrize("solver", VARIANTS.values(), ids=VARIANTS)
@@ -93,9 +93,9 @@ def test_lists_are_consistent_after_any_steps(actions, width):
         problem.visit(in_order(np.array([block])), problem.rule())
         certify_state(problem)
     assert max(problem.audit().values()) <= ROUNDING
-    average = problem.form.export_mu(problem.data, problem.state.mu)
-    again = problem.form.import_mu(problem.data, average)
-    marginals = problem.form.model.marginals
+    average = problem.adapter.export_mu(problem.data, problem.state.mu)
+    again = problem.adapter.import_mu(problem.data, average)
+    marginals = problem.adapter.model.marginals
     np.testing.assert_array_equal(marginals(problem.data, problem.state.mu), marginals(problem.data, again))
     assert not any(np.any(work.place != -1) for work in problem._works)
 
@@ -112,7 +112,7 @@ def test_a_projection_onto_many_equal_labels_has_mass_one():
     problem = bcfw.dual.open_problem(Multiclass(MANY_LABELS - 1), X, Y, 0.1)
     problem.open_lists(0.0)
     problem.visit(in_order(np.arange(40)), problem.rule())
-    mass = problem.form.model.marginals(problem.data, problem.state.mu).sum(axis=1)
+    mass = problem.adapter.model.marginals(problem.data, problem.state.mu).sum(axis=1)
     np.testing.assert_allclose(mass, 1.0, rtol=0, atol=2e-12)
 
 
@@ -130,7 +130,7 @@ def test_memory_grows_with_the_labels_that_have_mass():
 def test_compiled_lists_are_the_interpreted_ones():
     case = LISTED["multiclass-cost"]
     model = Multiclass(case.model.n_labels, case.model.cost)
-    model.kernels = LIST_KERNELS["margin"]
+    model.routines = LIST_ROUTINES["margin"]
     compiled = dataclasses.replace(case, model=model)
     for solver in (BlockSolves(), "bcfw"):
         results = [one.few_passes(5, solver=solver) for one in (case, compiled)]

@@ -25,7 +25,7 @@ from problems import CASES, interpreted, label_graph_cases
 #: Also graphs with cycles, and with nodes that have no label.
 ALL_CASES = {**CASES, **{case.name: case for case in label_graph_cases()}}
 
-OFFERING = [name for name, case in ALL_CASES.items() if "marginals" in case.problem().form.offers]
+OFFERING = [name for name, case in ALL_CASES.items() if "marginals" in case.problem().adapter.offers]
 
 
 def expected_psi_pass(data_fields, work_fields, i, w, scale, u, parts, out):
@@ -59,14 +59,14 @@ def test_models_with_sums_over_all_outputs_offer_marginals_and_graphs_with_cycle
 def test_expected_parts_are_sums_over_all_outputs(name, compiled, scale):
     case = ALL_CASES[name] if compiled else interpreted(ALL_CASES[name])
     problem, objective = case.problem(), case.enumerated()
-    form, data = problem.form, problem.data
-    offsets = form.part_offsets(data)
+    adapter, data = problem.adapter, problem.data
+    offsets = adapter.part_offsets(data)
     w = np.random.default_rng(0).standard_normal(case.dim)
     for i in range(len(case.y)):
         size = offsets[i + 1] - offsets[i]
         u, parts, out = np.zeros(size), np.zeros(size), np.zeros(case.dim)
-        run = form.kernels.entry(expected_psi_pass)
-        log_z = run(tuple(data), tuple(form.make_work(data)), i, w, scale, u, parts, out)
+        run = adapter.routines.compiled_pass(expected_psi_pass)
+        log_z = run(tuple(data), tuple(adapter.make_work(data)), i, w, scale, u, parts, out)
         psi, loss = objective.psi[i][:-1], objective.loss[i][:-1]  # the truth comes once more at the end
         values = scale * (loss - psi @ w)
         P = np.exp(values - logsumexp(values))

@@ -76,7 +76,7 @@ def test_model_without_a_method_says_which(missing):
 
 
 @pytest.mark.parametrize("missing", ["Data", "decode", "labeling_loss", "add_features"])
-def test_compiled_model_without_a_kernel_says_which(missing):
+def test_compiled_model_without_a_routine_says_which(missing):
     parts = {name: vars(Bits)[name] for name in ("Data", "decode", "labeling_loss", "add_features") if name != missing}
     with pytest.raises(bcfw.ModelError, match=rf"Incomplete must define {missing}"):
         type("Incomplete", (bcfw.CompiledModel,), parts)
@@ -191,7 +191,7 @@ def test_fields_that_every_record_has_are_named(missing):
             call(model, X, y)
 
 
-def test_a_field_that_only_kernels_miss_is_named():
+def test_a_field_that_only_routines_miss_is_named():
     X, y, model = CASES["user-compiled"].X, CASES["user-compiled"].y, without_field("cost")
     for call in (bcfw.check_model, bcfw.train):
         with pytest.raises(bcfw.ModelError, match=r"Without: *\n? *.*[aA]ttribute 'cost'"):

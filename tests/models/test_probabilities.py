@@ -12,7 +12,7 @@ from bcfw.errors import OptionError
 from bcfw.models.shared.sum_product import LogLikelihood
 from problems import CASES, interpreted
 
-OFFERING = [name for name, case in CASES.items() if "marginals" in case.problem().form.offers]
+OFFERING = [name for name, case in CASES.items() if "marginals" in case.problem().adapter.offers]
 TEMPERATURES = (1.0, 0.3, 50.0, 1e-5)
 
 
@@ -38,7 +38,7 @@ def parts_of(found, i, kind):
 
 def bound(name, compiled=True):
     case = CASES[name] if compiled else interpreted(CASES[name])
-    return case, case.problem().form.model
+    return case, case.problem().adapter.model
 
 
 @pytest.mark.parametrize("temperature", TEMPERATURES)

@@ -79,12 +79,12 @@ def test_attributes_of_a_subclass_are_its_own():
     np.testing.assert_array_equal(result.w, CHAIN.train(solver="bcfw", tol=0.05).w)
 
 
-def test_kernels_with_bind_and_pack_alone_are_enough():
+def test_routines_with_bind_and_pack_alone_are_enough():
     """The three steps that read data once need not be written."""
     case = CASES["multiclass-cost"]
 
     class Own(bcfw.models.KernelModel):
-        kernels, in_part_space = Multiclass.kernels, True
+        routines, in_part_space = Multiclass.routines, True
         make_work, initial_mu = Multiclass.make_work, Multiclass.initial_mu
 
         def bind(self, X, y):
@@ -105,9 +105,20 @@ def test_kernels_with_bind_and_pack_alone_are_enough():
     np.testing.assert_array_equal(own.w, case.train(tol=0.1, solver="block-solves").w)
 
 
+def test_routines_may_have_their_former_name():
+    class Former(bcfw.models.KernelModel):
+        kernels = Multiclass.routines
+
+    class Heuristic(Former):
+        exact_oracle = False
+
+    assert Former.routines is Multiclass.routines
+    assert Heuristic.routines.bindings["EXACT"] is False
+
+
 def test_what_a_kernel_model_lacks_is_named():
     class Empty(bcfw.models.KernelModel):
-        kernels = Multiclass.kernels
+        routines = Multiclass.routines
 
     with pytest.raises(bcfw.ModelError, match=r"Empty needs a method _read \(see bcfw.models.KernelModel\)"):
         bcfw.train(Empty(), [[1.0]], [0])

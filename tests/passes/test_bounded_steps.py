@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from bcfw.compile.specialise import KernelSet
+from bcfw.compile.specialise import RoutineSet
 from bcfw.passes.bounded_steps import box_gain, box_step
 
 INF = np.inf
@@ -124,8 +124,8 @@ def slope_drop(box, free):
 
 
 def test_box_step_is_the_same_compiled():
-    kernels = KernelSet({})
-    step, gain = kernels.entry(box_step), kernels.entry(box_gain)
+    routines = RoutineSet({})
+    step, gain = routines.compiled_pass(box_step), routines.compiled_pass(box_gain)
     rng = np.random.default_rng(1)
     inside = 0
     for _ in range(300):

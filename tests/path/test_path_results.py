@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import bcfw
 from bcfw.path.gap_bound import GapBound
-from bcfw.path.weights_by_lam import Changes
+from bcfw.path.weights_by_lam import WeightDeltas
 from problems import CASES
 
 
@@ -59,7 +59,7 @@ def test_gap_of_any_weights_against_multiples_of_a_dual_point(name, seed):
 
 @given(st.integers(1, 12), st.lists(st.lists(st.sampled_from([0.0, -0.0, 1.0, 2.5]), min_size=12, max_size=12)))
 def test_weights_come_back_as_they_were(dim, rows):
-    kept = Changes(dim)
+    kept = WeightDeltas(dim)
     for row in rows:
         kept.append(np.array(row[:dim]))
     for j, w in enumerate(kept):
@@ -68,7 +68,7 @@ def test_weights_come_back_as_they_were(dim, rows):
 
 
 def test_few_changes_take_little_room():
-    kept, w = Changes(100_000), np.zeros(100_000)
+    kept, w = WeightDeltas(100_000), np.zeros(100_000)
     for j in range(50):
         w[j : j + 10] = j + 1.0
         kept.append(w)

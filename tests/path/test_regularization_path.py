@@ -342,7 +342,7 @@ def test_sparse_features_of_many_dimensions():
     path = bcfw.regularization_path(bcfw.models.Multiclass(), X, y, eps=0.02)
     assert path.status == "complete"
     assert len(path.lambdas) > 8
-    assert len(pickle.dumps(path._trace)) < 3 * 8 * 3 * F  # a vector or two, not one for each breakpoint
+    assert len(pickle.dumps(path._breakpoints)) < 3 * 8 * 3 * F  # a vector or two, not one for each breakpoint
     for lam in (path.lambdas[3], 1e-4):
         found = certify_weights(open_problem(bcfw.models.Multiclass(), X, y, lam), path.weights(lam)).primal
         assert found - bcfw.train(bcfw.models.Multiclass(), X, y, lam=lam, tol=1e-4).dual <= path.bound(lam) + 1e-4

@@ -8,7 +8,7 @@ import pytest
 import bcfw
 from bcfw.dual.certify import certify_state
 from bcfw.solvers import MultiPlane
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from problems import CASES
 
 NAMES = ["chain-cost", "multiclass-wide", "bounded-chain-cost", "graph-cost"]
@@ -39,7 +39,7 @@ def test_state_is_that_of_the_problem_itself(name):
     problem = CASES[name].problem()
     solver = MultiPlane(acceleration=10, clock="count", gap_every=100)
     solver.prepare(problem)
-    outcome = solver.solve(problem, SolverRun(problem, 0.0, 12), np.random.default_rng(0))
+    outcome = solver.solve(problem, CountedRun(problem, 0.0, 12), np.random.default_rng(0))
     assert max(problem.audit().values()) < 1e-12
     assert outcome.certificate.dual == pytest.approx(certify_state(problem).dual, abs=1e-12)
 

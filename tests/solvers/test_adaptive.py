@@ -9,7 +9,7 @@ import bcfw
 from bcfw.selection import SAMPLINGS
 from bcfw.solvers import BCFW, AdaptiveBCFW
 from bcfw.solvers.baselines.adaptive import GroupRunner
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from problems import CASES, continue_with
 from reference import naive_groups
 
@@ -104,12 +104,12 @@ def test_the_gain_of_every_group_is_that_of_the_dual_at_least(seed, metric):
     problem_arguments, options, size = random_problem(seed)
     problem = bcfw.dual.open_problem(*problem_arguments, options["lam"])
     continue_with(problem, BCFW(), 1 + seed % 5)
-    run = SolverRun(problem, 0.0, 1e9)
+    run = CountedRun(problem, 0.0, 1e9)
     runner = GroupRunner(problem, run, AdaptiveBCFW(metric=metric, block_size=size))
     rng = np.random.default_rng(seed)
     for _ in range(20):
         before = problem.dual_value()
-        gain = runner.one_pass(SAMPLINGS["permuted"], rng)
+        gain = runner.run_pass(SAMPLINGS["permuted"], rng)
         assert gain >= 0.0
         assert problem.dual_value() - before >= gain - 1e-12
     if metric == "alpha":

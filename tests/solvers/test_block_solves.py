@@ -20,7 +20,7 @@ from bcfw.solvers.block_solves import MANY_BLOCKS, RUN_LENGTH, permuted_runs
 from bcfw.solvers.schedule import MOST_SHARE
 from problems import CASES, continue_with
 
-NAMES = [name for name, case in CASES.items() if "block solves" in case.problem().form.offers and case.box is None]
+NAMES = [name for name, case in CASES.items() if "block solves" in case.problem().adapter.offers and case.box is None]
 
 
 def test_which_models_offer_it():
@@ -58,12 +58,12 @@ def test_the_gain_of_a_visit_is_that_of_the_dual(name):
     problem = CASES[name].problem()
     problem.open_lists(0.1)
     before = problem.dual_value()
-    problem.tally[:] = 0.0
+    problem.counters[:] = 0.0
     rule = problem.rule()
-    problem.sweep(
+    problem.run_template(
         solve_pass, 5, tuple(in_order(np.arange(5))), tuple(rule), STEP, np.zeros((2, 0)), tuple(problem.lists)
     )
-    assert problem.tally[1] == pytest.approx(problem.dual_value() - before, abs=1e-13)
+    assert problem.counters[1] == pytest.approx(problem.dual_value() - before, abs=1e-13)
 
 
 @given(
@@ -124,13 +124,13 @@ def test_lists_leave_out_what_cannot_move():
     X = np.eye(30)[y] + 0.05 * rng.standard_normal((600, 30))
     X[:20] += 2.0 * np.eye(30)[(y[:20] + 1) % 30]
     problem = bcfw.dual.open_problem(Multiclass(), X, y, 0.001)
-    assert len(problem.movable) == 600
+    assert len(problem.active_blocks) == 600
     continue_with(problem, BlockSolves(), 12)
     certify_state(problem)
     listed = problem.lists.size
-    assert len(problem.movable) < 600
+    assert len(problem.active_blocks) < 600
     assert np.all(listed[listed != ALL_PARTS] <= problem.lists.parts.shape[1])
-    mass = problem.form.model.marginals(problem.data, problem.state.mu)
+    mass = problem.adapter.model.marginals(problem.data, problem.state.mu)
     for i in np.flatnonzero(listed > 0):
         assert set(np.flatnonzero(mass[i])) <= set(problem.lists.parts[i, : listed[i]].tolist())
     assert problem.state.gap[listed == 0].max(initial=0.0) <= 1e-15

@@ -168,10 +168,12 @@ def test_touched_lists_all_that_a_direction_changes(name):
     problem = BOUNDED_CASES[name].problem()
     continue_with(problem, BCFW(), max_passes=2)
     for i in problem.blocks:
-        change, room = np.zeros(problem.form.dim), np.full(10_000, -1)
+        change, room = np.zeros(problem.adapter.dim), np.full(10_000, -1)
         count = problem.call(changed_pass, i, change, room)
         if count < 0:  # dense features
-            assert isinstance(problem.form.model, PictorialTree) or not isinstance(problem.form.model, KernelModel)
+            assert isinstance(problem.adapter.model, PictorialTree) or not isinstance(
+                problem.adapter.model, KernelModel
+            )
             continue
         assert set(np.flatnonzero(change)) <= set(room[:count].tolist())
         assert problem.call(changed_pass, i, change, room[: max(count - 1, 0)]) in (-1, 0)
@@ -183,7 +185,7 @@ def test_steps_on_touched_coordinates_are_steps_on_all(name, solver):
     """The same run where nothing is listed; and w is always v clipped."""
     case = interpreted(BOUNDED_CASES[name])
     problem, other = case.problem(), case.problem()
-    other.form.kernels = other.form.kernels.rebound(touched=contract.touched)
+    other.adapter.routines = other.adapter.routines.rebound(touched=contract.touched)
     for one in (problem, other):
         continue_with(one, solver, max_passes=3)
     np.testing.assert_allclose(problem.v, other.v, rtol=0, atol=1e-10)

@@ -46,7 +46,7 @@ def test_the_master_solves_its_qp(master):
 
 def test_a_failing_qp_solver_leaves_the_exact_step(master, monkeypatch):
     """Then it is batch Frank-Wolfe over the planes, which converges too."""
-    monkeypatch.setattr(master, "solution", lambda gram, ell: None)
+    monkeypatch.setattr(master, "solve_qp", lambda gram, ell: None)
     result = CASES["multiclass-cost"].train(solver=CuttingPlane(), tol=0.05, max_passes=5000)
     assert result.status == "converged"
 

@@ -72,11 +72,11 @@ def test_a_solved_block_has_nothing_left_to_gain(size, n_labels):
     problem.open_lists(0.1)
     for i in range(len(y)):
         before = problem.dual_value()
-        problem.tally[:] = 0.0
+        problem.counters[:] = 0.0
         problem.visit(in_order(np.array([i])), problem.rule())
         after = problem.dual_value()
         assert after > before or i > 0
-        assert problem.tally[GAIN] == pytest.approx(after - before, rel=1e-6, abs=1e-9 * after)
+        assert problem.counters[GAIN] == pytest.approx(after - before, rel=1e-6, abs=1e-9 * after)
         certify_state(problem)
         assert n_labels == 1000 or problem.state.gap[i] == pytest.approx(0.0, abs=1e-13)
         problem.open_lists(0.1)
@@ -102,9 +102,9 @@ def test_scores_may_be_far_larger_than_they_differ():
     problem = bcfw.dual.open_problem(model, X, y, 0.1)
     bcfw.dual.snapshots.restore(problem, result.snapshot)
     w = problem.state.w.copy()
-    before = problem.hinges_at(w)
+    before = problem.hinge_losses_at(w)
     w.reshape(7, 3)[-1] += 1e8
-    np.testing.assert_allclose(problem.hinges_at(w), before, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(problem.hinge_losses_at(w), before, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(30))

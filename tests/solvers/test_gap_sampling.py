@@ -12,7 +12,7 @@ import bcfw
 from bcfw.dual import open_problem
 from bcfw.dual.certify import certify_state
 from bcfw.selection import SAMPLINGS
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from bcfw.solvers.pass_runner import PassRunner
 from problems import CASES
 
@@ -51,10 +51,10 @@ def test_gaps_that_are_infinite_are_unknown():
     """A heuristic path forgets them at each lam; draws in proportion to them would all be of one block."""
     case = CASES["multiclass-cost"]
     problem = open_problem(case.model, case.X, case.y, case.lam)
-    run = SolverRun(problem, 1e-3, 100)
-    run.known = certify_state(problem)
+    run = CountedRun(problem, 1e-3, 100)
+    run.start_certificate = certify_state(problem)
     problem.state.gap[:] = np.inf
     runner = PassRunner(problem, run)
     runner.begin()
-    runner.one_pass(SAMPLINGS["gap"], np.random.default_rng(0))
+    runner.run_pass(SAMPLINGS["gap"], np.random.default_rng(0))
     assert np.isfinite(problem.state.gap).all()

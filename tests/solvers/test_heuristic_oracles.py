@@ -10,7 +10,7 @@ import pytest
 import bcfw
 from bcfw.dual import Certificate
 from bcfw.solvers import BCFW, BatchFW, MultiPlane
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from problems import CASES, Bits, Pairs
 
 CASE = CASES["dense-features"]
@@ -68,7 +68,7 @@ def test_a_bound_is_waited_for_unless_the_estimate_is_far_below(gap, bound, stat
 def test_only_a_proof_is_called_one(gap, bound, target, status, certified):
     """Whatever the estimate; and a bound that is as good as the value found is a proof of the gap that it has."""
     problem = CASE.problem()
-    run = SolverRun(problem, 1.0, 100)
+    run = CountedRun(problem, 1.0, 100)
     run.gap_target = target
     found = Certificate(primal=2.0, dual=2.0 - gap, gap=gap, gap_bound=bound)
     run.record_certificate(problem, 1.0, found)

@@ -13,7 +13,7 @@ from sklearn.base import clone
 import bcfw
 from bcfw.errors import InputError, ModelError, OptionError, OracleError
 from bcfw.solvers import BCFW, BatchFW, KernelBCFW
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from problems import CASES
 
 NAMES = [name for name, case in CASES.items() if case.box is None and case.model.exact_oracle]
@@ -153,7 +153,7 @@ def test_a_step_adds_one_example_and_two_pairs_at_most():
     model, X, y = joint_of(case)
     for k in range(1, 3 * len(y)):
         problem = KernelBCFW(kernel="joint").open(bcfw.dual.open_problem(model, X, y, case.lam))
-        BCFW(sampling="uniform").solve(problem, SolverRun(problem, 0.0, k / len(y)), np.random.default_rng(k))
+        BCFW(sampling="uniform").solve(problem, CountedRun(problem, 0.0, k / len(y)), np.random.default_rng(k))
         weights = problem.weights()
         wrong = sum(beta < 0.0 for beta in weights.coefficients)
         assert wrong <= k
@@ -170,7 +170,7 @@ def test_a_small_cache_changes_nothing_but_the_time():
     for mb in (500, 0.0005):
         solver = KernelBCFW(kernel="joint", cache_mb=mb)
         problem = solver.open(bcfw.dual.open_problem(model, X, y, case.lam))
-        run = SolverRun(problem, 0.05, 1000)
+        run = CountedRun(problem, 0.05, 1000)
         BCFW().solve(problem, run, np.random.default_rng(0))
         found.append(run.history()["gap"])
         computed.append(problem.pairs.computed)
@@ -184,7 +184,7 @@ def test_every_kernel_value_is_computed_once():
     case = CASES["multiclass-wide"]
     model, X, y = joint_of(case)
     problem = KernelBCFW(kernel="joint").open(bcfw.dual.open_problem(model, X, y, case.lam))
-    BCFW().solve(problem, SolverRun(problem, 0.01, 1000), np.random.default_rng(0))
+    BCFW().solve(problem, CountedRun(problem, 0.01, 1000), np.random.default_rng(0))
     pairs, K = problem.pairs, len(case.outputs(None, None))
     own = sum(pairs.example.count(i) ** 2 for i in range(len(y)))
     assert pairs.computed <= len(y) * K * len(pairs.support) + own

@@ -14,7 +14,7 @@ import bcfw
 from bcfw.dual.certify import certify_state
 from bcfw.errors import InputError, OptionError
 from bcfw.solvers import BCFW, BatchFW, BlockSolves, KernelBCFW
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from problems import CASES, dense
 from reference import Enumerated
 
@@ -124,7 +124,7 @@ def test_the_state_is_that_of_its_block_averages(case):
     """Coefficients are ``c_j/lam (z(y_j) - mu_j)``, and scores their products with the kernel matrix."""
     solver = KernelBCFW(**KERNELS["rbf"], step="fw")
     problem = solver.open(case.problem())
-    BCFW(sampling="gap").solve(problem, SolverRun(problem, 0.0, 5), np.random.default_rng(0))
+    BCFW(sampling="gap").solve(problem, CountedRun(problem, 0.0, 5), np.random.default_rng(0))
     N, K = problem.shape
     np.testing.assert_allclose(problem.v_from_blocks(), problem.beta, rtol=0, atol=1e-12)
     gram = factored(case, KERNELS["rbf"])[1]
@@ -215,7 +215,7 @@ def test_rows_are_computed_only_for_examples_that_move():
     problem = solver.open(bcfw.dual.open_problem(bcfw.models.Multiclass(), X, y, 0.01))
     inner = BlockSolves(acceleration=0)
     inner.prepare(problem)
-    inner.solve(problem, SolverRun(problem, 1e-3, 1000), np.random.default_rng(0))
+    inner.solve(problem, CountedRun(problem, 1e-3, 1000), np.random.default_rng(0))
     assert certify_state(problem).gap <= 1e-3
     assert problem.rows.computed < 600
 
@@ -229,7 +229,7 @@ def test_a_step_adds_one_support_vector_at_most(case):
     n = len(case.y)
     for k in range(1, 2 * n):
         problem = KernelBCFW(**KERNELS["rbf"]).open(case.problem())
-        BCFW(sampling="uniform").solve(problem, SolverRun(problem, 0.0, k / n), np.random.default_rng(k))
+        BCFW(sampling="uniform").solve(problem, CountedRun(problem, 0.0, k / n), np.random.default_rng(k))
         weights = problem.weights()
         assert weights.n_examples <= min(k, n)
         if case in MULTICLASS:  # parts are outputs: count those with mass
@@ -371,7 +371,7 @@ def test_interpreted_kernels_take_the_same_steps():
     for case, step in itertools.product((MULTICLASS[2], CHAINS[0]), ("auto", "fw")):
         model = dataclasses.replace(case).model
         slow = type(model).__new__(type(model))
-        slow.__dict__.update(vars(model), kernels=model.kernels.interpreted())
+        slow.__dict__.update(vars(model), routines=model.routines.interpreted())
         a = case.few_passes(3, solver=KernelBCFW(**KERNELS["rbf"], step=step))
         b = dataclasses.replace(case, model=slow).few_passes(3, solver=KernelBCFW(**KERNELS["rbf"], step=step))
         np.testing.assert_allclose(a.history["gap"], b.history["gap"], rtol=0, atol=1e-12)

@@ -63,7 +63,7 @@ def test_it_reaches_the_optimum_in_any_units(name):
     """The same problem with some features in other units has another optimum; both are reached."""
     case = CASES[name]
     problem = case.problem()
-    model, units = problem.form.model, 10.0 ** np.random.default_rng(0).uniform(-2, 2, problem.data.n_features)
+    model, units = problem.adapter.model, 10.0 ** np.random.default_rng(0).uniform(-2, 2, problem.data.n_features)
     scale = sp.diags_array(units)
     X = [x @ scale for x in case.X] if isinstance(case.X, list) else case.X @ scale
     result = bcfw.train(model, X, case.y, lam=case.lam, tol=1e-5, solver=BY_FEATURES, max_passes=3000)
@@ -78,13 +78,13 @@ def test_rescaled_data_are_those_of_rescaled_inputs(name):
     problem = CASES[name].problem()
     rng = np.random.default_rng(1)
     F, K = problem.data.n_features, problem.data.n_labels
-    units = np.append(np.repeat(rng.uniform(0.1, 10, F), K), np.ones(problem.form.dim - F * K))
-    w = rng.standard_normal(problem.form.dim)
-    before = problem.hinges_at(w)
-    sizes = problem.form.feature_sizes(problem.data)
-    problem.data = problem.form.rescaled(problem.data, units)
-    np.testing.assert_allclose(problem.hinges_at(units * w), before, rtol=1e-12, atol=1e-12)
-    rescaled = problem.form.feature_sizes(problem.data)
+    units = np.append(np.repeat(rng.uniform(0.1, 10, F), K), np.ones(problem.adapter.dim - F * K))
+    w = rng.standard_normal(problem.adapter.dim)
+    before = problem.hinge_losses_at(w)
+    sizes = problem.adapter.feature_sizes(problem.data)
+    problem.data = problem.adapter.rescaled(problem.data, units)
+    np.testing.assert_allclose(problem.hinge_losses_at(units * w), before, rtol=1e-12, atol=1e-12)
+    rescaled = problem.adapter.feature_sizes(problem.data)
     np.testing.assert_allclose(rescaled[: F * K], np.where(sizes == 1, 1, sizes / units)[: F * K], rtol=1e-12)
 
 

@@ -46,9 +46,9 @@ def test_a_heuristic_oracle_is_no_exact_one():
 
 
 def test_models_and_solvers_use_the_words_that_are_explained(case):
-    form = case.problem().form
-    assert form.offers <= OFFERS.keys()
-    assert form.needs <= NEEDS.keys()
+    adapter = case.problem().adapter
+    assert adapter.offers <= OFFERS.keys()
+    assert adapter.needs <= NEEDS.keys()
     for solver in VARIANTS.values():
         assert solver.needs <= OFFERS.keys()
         assert solver.handles <= NEEDS.keys()

@@ -7,11 +7,11 @@ import pytest
 
 from bcfw.solvers import CuttingPlane
 from bcfw.solvers.baselines import plane_vectors
-from bcfw.solvers.baselines.plane_vectors import FIRST_ROOM, DenseVectors, SparseVectors, vectors_for
+from bcfw.solvers.baselines.plane_vectors import FIRST_ROOM, DensePlanes, SparsePlanes, vectors_for
 from problems import CASES
 
 
-@pytest.mark.parametrize("kind", [DenseVectors, SparseVectors])
+@pytest.mark.parametrize("kind", [DensePlanes, SparsePlanes])
 def test_products_and_mixtures_are_those_of_a_list(kind):
     """While vectors come and go, in more places than there was room for at first."""
     rng = np.random.default_rng(0)
@@ -34,9 +34,9 @@ def test_products_and_mixtures_are_those_of_a_list(kind):
 def test_vectors_are_sparse_where_most_entries_are_zero():
     v = np.zeros(40)
     v[:10] = 1.0
-    assert isinstance(vectors_for(v), SparseVectors)
+    assert isinstance(vectors_for(v), SparsePlanes)
     v[10] = 1.0
-    assert isinstance(vectors_for(v), DenseVectors)
+    assert isinstance(vectors_for(v), DensePlanes)
 
 
 @pytest.mark.parametrize("name", ["chain-wide", "sparse-features"])

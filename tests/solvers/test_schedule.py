@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bcfw.solvers import MultiPlane
-from bcfw.solvers.schedule import LONGEST, LONGEST_BY_VISITS, MOST_SHARE, Predicted, PredictedByVisits, Schedule
+from bcfw.solvers.schedule import LONGEST, LONGEST_BY_VISITS, MOST_SHARE, PredictedByVisits, PredictedSchedule, Schedule
 from problems import CASES
 
 N = 10
@@ -29,7 +29,7 @@ class Counts:
 def taken(gaps, target, store_passes=40, store_cost=0.2):
     """The iterations after which certificates are taken, where they would show these gaps, first the start's."""
     counts = Counts(target)
-    schedule = Predicted(counts, counts, gaps[0], store_cost)
+    schedule = PredictedSchedule(counts, counts, gaps[0], store_cost)
     numbers = []
     for number, gap in enumerate(gaps[1:], start=1):
         counts.iterate(store_passes)

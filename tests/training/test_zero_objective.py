@@ -29,7 +29,7 @@ def test_an_oracle_with_the_wrong_sign_certifies_nothing():
     assert e.value.example in range(len(CASE.y))
 
 
-def test_compiled_kernels_with_the_wrong_sign_certify_nothing():
+def test_compiled_routines_with_the_wrong_sign_certify_nothing():
     case = CASES["user-compiled"]
 
     class Flipped(Bits):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from bcfw.commands.error_reports import BadInput, told
+from bcfw.commands.error_reports import BadInput, errors_reported
 
 
 @click.group(invoke_without_command=True)
@@ -61,7 +61,7 @@ def fill(names: tuple[str, ...]) -> None:
     from bcfw.commands import cache_fill
     from bcfw.compile.timing import CompileLines, compile_seconds, when_compiling
 
-    with told():
+    with errors_reported():
         unknown = [name for name in names if name not in cache_fill.NAMES]
         if unknown:
             raise BadInput(f"{unknown[0]!r} cannot be filled; choose from {', '.join(cache_fill.NAMES)}")

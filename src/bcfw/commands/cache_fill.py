@@ -17,7 +17,7 @@ from bcfw.dual import open_problem
 from bcfw.formats import Columns
 from bcfw.models import MODELS
 from bcfw.models.shared.sum_product import SumProduct
-from bcfw.solvers.auto import USUAL_STORE_COST, block_solves, choice
+from bcfw.solvers.auto import USUAL_STORE_COST, block_solves, multiplane_for_cost
 from bcfw.text.attributes.vocabulary import Vocabulary
 from bcfw.text.source import TextSource
 from bcfw.text.tagger import FEW_POSITIONS, Tagger
@@ -78,7 +78,7 @@ def train(model: Any, X: Any, y: Any) -> None:
     """Train with every solver that "auto" can choose, train with a warm start, predict, and compute probabilities."""
     some: dict[str, Any] = {"max_passes": 2, "tol": 0.0}
     solves = block_solves(open_problem(model, X, y, USUAL))
-    solvers: list[Any] = ["auto"] if solves is not None else ["auto", choice(USUAL_STORE_COST)]
+    solvers: list[Any] = ["auto"] if solves is not None else ["auto", multiplane_for_cost(USUAL_STORE_COST)]
     for solver in solvers:
         result = bcfw.train(model, X, y, lam=USUAL, solver=solver, **some)
         bcfw.train(model, X, y, lam=USUAL, solver=solver, warm_start=result, **some)

@@ -18,7 +18,7 @@ from bcfw.text.source import TextSource
 Command = Callable[..., Any]
 
 
-def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def combined(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Return one decorator for several options; the help lists them in this order."""
 
     def decorate(command: Command) -> Command:
@@ -29,7 +29,7 @@ def together(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return decorate
 
 
-format_options = together(
+format_options = combined(
     click.option(
         "--format",
         "-f",
@@ -43,13 +43,13 @@ format_options = together(
     click.option("--sequence", metavar="COLUMN", help="Of a csv file: the column that tells sequences apart."),
 )
 
-data_options = together(
+data_options = combined(
     click.argument("data"),
     format_options,
     click.option("--fast", is_flag=True, help="Fewer attributes, for chunking: faster, a little less accurate."),
 )
 
-training_options = together(
+training_options = combined(
     click.option("--lam", type=float, help="Regularisation; by default one that suits the attributes."),
     click.option("--C", "C", type=float, help="The same as 1 / (lam n), for n examples."),
     click.option("--tol", type=float, default=0.01, show_default=True, help="Relative duality gap to reach."),
@@ -79,7 +79,7 @@ training_options = together(
 
 
 @dataclasses.dataclass
-class Common:
+class TrainOptions:
     """The options of ``bcfw train`` and ``bcfw path`` after reading, and what both commands do with them."""
 
     data: str
@@ -89,7 +89,7 @@ class Common:
     quiet: bool
 
     @classmethod
-    def of(cls, given: dict[str, Any]) -> Common:
+    def of(cls, given: dict[str, Any]) -> TrainOptions:
         """Return the options of a command line; raise OptionError for options that are wrong."""
         from bcfw.compile.timing import first_notice
         from bcfw.text.training import TrainingOptions
@@ -118,14 +118,14 @@ class Common:
 
     def task(self) -> Any:
         """Read the data and return the training problem."""
-        from bcfw.text.training import Task, read_corpus
+        from bcfw.text.training import TaggingProblem, read_corpus
 
         start = time.perf_counter()
         corpus = read_corpus(self.source, self.data, self.options, self.fast)
         name = "" if corpus.source.attributes is None else f" ({corpus.source.attributes.name})"
         if self.fast and name and not name.endswith("-fast)"):
             self.say(f"--fast: there is no smaller set of attributes than{name}")
-        task = Task(corpus, self.options)
+        task = TaggingProblem(corpus, self.options)
         encoding = "" if task.encoding is None else f", learned as {task.encoding}"
         self.say(f"{self.data}: {corpus}{name}{encoding}; read in {time.perf_counter() - start:.1f} s")
         return task
@@ -195,5 +195,5 @@ def check_numbers(options: Any) -> None:
         raise OptionError("--lam and --C are the same option in other units; leave one of them out")
     if options.solver not in SOLVERS:
         raise OptionError(f"--solver: there is no solver {options.solver!r}; {nearest(options.solver, SOLVERS)}")
-    if not find_solver(options.solver).gives_weights:
+    if not find_solver(options.solver).forms_weights:
         raise OptionError(f"--solver {options.solver} forms no weights, which a model file is made of; use another")

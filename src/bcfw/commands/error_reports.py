@@ -28,7 +28,7 @@ class BadInput(click.ClickException):
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
+def errors_reported() -> Iterator[None]:
     """Context that turns errors raised by bcfw on purpose, file system errors and lack of memory into one line each."""
     try:
         yield

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bcfw.commands.common_options import format_options
-from bcfw.commands.error_reports import told
+from bcfw.commands.error_reports import errors_reported
 from bcfw.commands.predict import AT_ONCE
 from bcfw.commands.saved_models import open_tagger
 
@@ -28,7 +28,7 @@ def evaluate(model: str, data: str, **given: str | None) -> None:
     from bcfw.metrics import flat_accuracy, label_report, sequence_accuracy, span_report
     from bcfw.text.source import as_spans
 
-    with told():
+    with errors_reported():
         tagger = open_tagger(model, data, given)
         truth, predicted = compared(tagger, data)
         positions = sum(map(len, truth))

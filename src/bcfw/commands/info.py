@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from bcfw.commands.error_reports import told
+from bcfw.commands.error_reports import errors_reported
 
 
 @click.command()
@@ -19,7 +19,7 @@ def info(model: str, top: int) -> None:
     from bcfw.storage import model_file
     from bcfw.text.tagger import KIND, Tagger
 
-    with told():
+    with errors_reported():
         found = model_file.read(model)
         versions = ", ".join(f"{name} {version}" for name, version in found.header.get("versions", {}).items())
         lines = about(Tagger.from_file(found), top) if found.kind == KIND else about_saved(found, top)

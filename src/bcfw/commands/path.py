@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from bcfw.commands.common_options import Common, data_options, training_options
-from bcfw.commands.error_reports import told
+from bcfw.commands.common_options import TrainOptions, data_options, training_options
+from bcfw.commands.error_reports import errors_reported
 
 
 @click.command()
@@ -22,8 +22,8 @@ def path(validate: str | None, **given: Any) -> None:
     """
     from bcfw.text.training import read_more, validated
 
-    with told():
-        common = Common.of(given)
+    with errors_reported():
+        common = TrainOptions.of(given)
         task = common.task()
         other = None if validate is None else read_more(task.corpus, validate)
         found = task.path()

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bcfw.commands.common_options import format_options
-from bcfw.commands.error_reports import told
+from bcfw.commands.error_reports import errors_reported
 from bcfw.commands.saved_models import open_tagger
 
 #: Largest number of examples that are labelled at once. More would not be faster, but would delay the output.
@@ -35,7 +35,7 @@ def predict(model: str, data: str, out: str | None, **given: str | None) -> None
     """
     from bcfw.storage.files import replacing
 
-    with told():
+    with errors_reported():
         tagger = open_tagger(model, data, given)
         if out not in (None, "-"):
             with replacing(out, "w") as file:

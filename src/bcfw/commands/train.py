@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from bcfw.commands.common_options import Common, data_options, training_options
-from bcfw.commands.error_reports import INTERRUPTED, told
+from bcfw.commands.common_options import TrainOptions, data_options, training_options
+from bcfw.commands.error_reports import INTERRUPTED, errors_reported
 from bcfw.errors import ConvergenceWarning
 from bcfw.storage.files import check_writable
 
@@ -31,8 +31,8 @@ def train(out: str, validate: str | None, checkpoint: str | None, every: float, 
     automatically from the columns and the labels. Exit codes: 0 trained and saved; 2 bad input or options; 130 stopped
     by Ctrl-C, and the model so far is saved.
     """
-    with told():
-        common = Common.of(given)
+    with errors_reported():
+        common = TrainOptions.of(given)
         check_writable(out, "--model")
         require_distinct(DATA=given["data"], **{"--model": out, "--checkpoint": checkpoint, "--validate": validate})
         if checkpoint is None and resume:
@@ -69,14 +69,14 @@ def require_distinct(**paths: str | None) -> None:
             raise click.UsageError(f"{one} and {other} are the same file, {path}")
 
 
-def trained(task: Any, common: Common) -> Any:
+def trained(task: Any, common: TrainOptions) -> Any:
     """Train at one value of lam, and return the tagger."""
     common.say(f"training with lam = {task.lam:g}")
     result = task.train()
     return task.tagger(result.w, task.certificate(result))
 
 
-def chosen(task: Any, common: Common, validate: str) -> Any:
+def chosen(task: Any, common: TrainOptions, validate: str) -> Any:
     """Train at several values of lam, and return the tagger whose weights are best on the file ``validate``."""
     from bcfw.text.training import GRID, read_more, validated
 

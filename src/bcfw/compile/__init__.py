@@ -4,6 +4,6 @@ Compiled algorithms are not here (:mod:`bcfw.algorithms`), nor the passes (:mod:
 models (:mod:`bcfw.models`).
 """
 
-from bcfw.compile.specialise import KernelSet, entry, not_inlined, variant
+from bcfw.compile.specialise import RoutineSet, entry, not_inlined, variant
 
-__all__ = ["KernelSet", "entry", "not_inlined", "variant"]
+__all__ = ["RoutineSet", "entry", "not_inlined", "variant"]

@@ -1,7 +1,7 @@
 """Specialisation: one template serves all models, because it is copied with a model's routines bound to its globals.
 
 A *template* is a plain Python function that calls routines by name (``scores``, ``argmax``, ...: the names in
-:mod:`bcfw.passes.contract`). :class:`KernelSet` copies the template, and every plain function that it reaches, with
+:mod:`bcfw.passes.contract`). :class:`RoutineSet` copies the template, and every plain function that it reaches, with
 these names bound to one model's routines. numba compiles the copy; for models whose routines are Python methods the
 copy stays interpreted. Both run the same control flow.
 """
@@ -71,7 +71,7 @@ def global_names(code: types.CodeType) -> set[str]:
     return names
 
 
-class KernelSet:
+class RoutineSet:
     """A model's routines by name, and the templates specialised to them so far.
 
     Parameters
@@ -100,37 +100,37 @@ class KernelSet:
         self.allocates = allocates
         self.checks_indices = checks_indices
         self._copies: dict[types.FunctionType, Any] = {}
-        self._entries: dict[types.FunctionType, Callable[..., Any]] = {}
+        self._passes: dict[types.FunctionType, Callable[..., Any]] = {}
 
-    def entry(self, template: Callable[..., Any]) -> Callable[..., Any]:
+    def compiled_pass(self, template: Callable[..., Any]) -> Callable[..., Any]:
         """Return ``template`` specialised to this set, callable from Python; compiled code is cached on disk."""
         assert isinstance(template, types.FunctionType)
-        found = self._entries.get(template)  # complete if present: _make_entry enters it last
-        return found if found is not None else self._make_entry(template)
+        found = self._passes.get(template)  # complete if present: _make_pass enters it last
+        return found if found is not None else self._make_pass(template)
 
-    def _make_entry(self, template: types.FunctionType) -> Callable[..., Any]:
+    def _make_pass(self, template: types.FunctionType) -> Callable[..., Any]:
         with _ONE_AT_A_TIME:
-            if template not in self._entries:
+            if template not in self._passes:
                 function = self._copy(template, from_python=True)
                 if self.compiled:
                     from bcfw.compile.disk_cache import keep_on_disk
 
                     keep_on_disk(function)
-                self._entries[template] = function
-            return self._entries[template]
+                self._passes[template] = function
+            return self._passes[template]
 
-    def rebound(self, **bindings: Any) -> KernelSet:
+    def rebound(self, **bindings: Any) -> RoutineSet:
         """Return a copy of this set with some names bound to other functions or constants."""
-        return KernelSet({**self.bindings, **bindings}, self.compiled, self.allocates, self.checks_indices)
+        return RoutineSet({**self.bindings, **bindings}, self.compiled, self.allocates, self.checks_indices)
 
     @functools.cached_property
-    def checked(self) -> KernelSet:
+    def checked(self) -> RoutineSet:
         """A copy of this set whose compiled code checks every index; negative indices count from the end."""
-        return KernelSet(self.bindings, self.compiled, self.allocates, checks_indices=True)
+        return RoutineSet(self.bindings, self.compiled, self.allocates, checks_indices=True)
 
-    def interpreted(self) -> KernelSet:
+    def interpreted(self) -> RoutineSet:
         """Return a copy of this set without compilation: the reference that tests compare with."""
-        return KernelSet(self.bindings, compiled=False)
+        return RoutineSet(self.bindings, compiled=False)
 
     def _specialise(self, value: Any) -> Any:
         """Return the specialised copy of a function, which all entries share; return any other object unchanged."""
@@ -194,9 +194,9 @@ class KernelSet:
         return dispatcher
 
 
-_STANDALONE = KernelSet({})
+_STANDALONE = RoutineSet({})
 
 
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that needs no model, compiled on its first call and cached on disk."""
-    return _STANDALONE.entry(function)
+    return _STANDALONE.compiled_pass(function)

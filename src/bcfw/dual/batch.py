@@ -28,11 +28,11 @@ def batch_oracle_pass(
     data_fields: Any,
     work_fields: Any,
     state_fields: Any,
-    tally: np.ndarray,
+    counters: np.ndarray,
     first: int,
     blocks: np.ndarray,
     lam: float,
-    hinges: np.ndarray,
+    hinge_losses: np.ndarray,
     losses: np.ndarray,
     moves: np.ndarray,
     step: np.ndarray,
@@ -40,22 +40,22 @@ def batch_oracle_pass(
 ) -> int:
     """Template: call the oracle on all blocks at one w (bcfw-2013, Alg. 2: the loop over i).
 
-    For every block the pass writes the hinge loss and an upper bound of it to ``hinges`` (2, n), the block gap to the
-    state, the loss of the oracle's output to ``losses``, and to ``moves`` whether the block will move (with a heuristic
-    oracle a block stays if the output is no better than its average). For blocks that move it writes the output to
-    ``labelings`` and adds ``-c_i/lam B_i d_i`` to ``step``; the sum over all blocks is ``w_s - w``. Returns how many
-    blocks are done.
+    For every block the pass writes the hinge loss and an upper bound of it to ``hinge_losses`` (2, n), the block gap to
+    the state, the loss of the oracle's output to ``losses``, and to ``moves`` whether the block will move (with a
+    heuristic oracle a block stays if the output is no better than its average). For blocks that move it writes the
+    output to ``labelings`` and adds ``-c_i/lam B_i d_i`` to ``step``; the sum over all blocks is ``w_s - w``. Returns
+    how many blocks are done.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)
     for j in range(first, blocks.shape[0]):
         i = blocks[j]
-        hinges[0, i], maximal = oracle_and_direction(data, i, state.w, state, work)
-        hinges[1, i] = hinge_upper_bound(data, i, state.w, hinges[0, i], work)
+        hinge_losses[0, i], maximal = oracle_and_direction(data, i, state.w, state, work)
+        hinge_losses[1, i] = hinge_upper_bound(data, i, state.w, hinge_losses[0, i], work)
         if not maximal:
-            tally[STOP] = NOT_MAXIMAL
-            tally[BLOCK] = i
+            counters[STOP] = NOT_MAXIMAL
+            counters[BLOCK] = i
             return j
         losses[i] = loss(data, i, work)
         moves[i] = EXACT or state.gap[i] > 0.0
@@ -69,7 +69,7 @@ def batch_step_pass(
     data_fields: Any,
     work_fields: Any,
     state_fields: Any,
-    tally: np.ndarray,
+    counters: np.ndarray,
     first: int,
     blocks: np.ndarray,
     gamma: float,
@@ -91,7 +91,7 @@ def batch_step_pass(
         load_labeling(data, i, 0, labelings, work)
         direction_from_average(data, i, state.mu, work)
         if not reserve(data, i, state.mu, work):
-            tally[STOP] = NEEDS_ROOM
+            counters[STOP] = NEEDS_ROOM
             return j
         advance(data, i, gamma, work, state.mu)
         state.ell[i] += gamma * (state.c[i] * losses[i] - state.ell[i])
@@ -111,7 +111,7 @@ class Corners(NamedTuple):
     labelings : outputs of the blocks with ``moves``, laid out by the model
     """
 
-    hinges: np.ndarray
+    hinge_losses: np.ndarray
     losses: np.ndarray
     moves: np.ndarray
     step: np.ndarray
@@ -121,9 +121,9 @@ class Corners(NamedTuple):
 def find_corners(problem: DualProblem, labelings: Any) -> Corners:
     """Call the oracle on all blocks at the current w; its outputs are written to ``labelings``, one slot per block."""
     n, blocks = problem.n_blocks, problem.blocks
-    problem.expect(in_order(blocks))
+    problem.announce_visits(in_order(blocks))
     found = Corners(np.zeros((2, n)), np.zeros(n), np.zeros(n, np.bool_), np.zeros_like(problem.v), labelings)
-    problem.sweep(batch_oracle_pass, len(blocks), blocks, problem.lam, *found)
+    problem.run_template(batch_oracle_pass, len(blocks), blocks, problem.lam, *found)
     problem.oracle_calls += len(blocks)
     return found
 
@@ -132,6 +132,6 @@ def step_to_corners(problem: DualProblem, corners: Corners, gamma: float) -> Non
     """Move all blocks with ``corners.moves`` by the step size gamma towards their corners."""
     v = problem.v
     blocks = problem.blocks
-    problem.sweep(batch_step_pass, len(blocks), blocks, gamma, corners.losses, corners.moves, corners.labelings)
+    problem.run_template(batch_step_pass, len(blocks), blocks, gamma, corners.losses, corners.moves, corners.labelings)
     problem.v = v + gamma * corners.step
-    problem.tally[STEPS] += len(blocks)
+    problem.counters[STEPS] += len(blocks)

@@ -107,12 +107,12 @@ class HingeSums(NamedTuple):
     at_most: float
 
 
-def hinge_sums(c: np.ndarray, hinges: np.ndarray) -> HingeSums:
+def hinge_sums(c: np.ndarray, hinge_losses: np.ndarray) -> HingeSums:
     """Return the weighted sums of the (2, n) hinge losses: found values in row 0, upper bounds in row 1.
 
     Raise ``OracleError`` if an upper bound is below the found value by more than rounding, or NaN.
     """
-    found, at_most = hinges
+    found, at_most = hinge_losses
     for i in np.flatnonzero(~(at_most >= found - CONTRADICTION * (1.0 + np.abs(found))))[:1]:  # also if a value is NaN
         raise OracleError(
             f"example {i}: the model's upper bound says that the hinge loss is at most {at_most[i]:.6g}, but an output "

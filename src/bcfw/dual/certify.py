@@ -18,16 +18,16 @@ def certify_state(problem: DualProblem) -> Certificate:
     The pass also stores every block gap. The sum of the block gaps must equal ``P - D``; if it does not, because of
     rounding, w is rebuilt from the block averages and the pass is repeated.
     """
-    found = certificate_from_hinges(problem, problem.hinges())
+    found = certificate_from_hinge_losses(problem, problem.hinge_losses())
     if abs(found.gap - problem.state.gap.sum()) > DRIFT * (abs(found.primal) + abs(found.dual)):
         problem.rebuild()
-        found = certificate_from_hinges(problem, problem.hinges())
+        found = certificate_from_hinge_losses(problem, problem.hinge_losses())
     return found
 
 
-def certificate_from_hinges(problem: DualProblem, hinges: np.ndarray) -> Certificate:
+def certificate_from_hinge_losses(problem: DualProblem, hinge_losses: np.ndarray) -> Certificate:
     """Return the certificate of the current state from its (2, n) hinge losses: found values and upper bounds."""
-    hinge = hinge_sums(problem.state.c, hinges)
+    hinge = hinge_sums(problem.state.c, hinge_losses)
     return certificate(problem.regulariser(problem.state.w), hinge, problem.dual_value())
 
 
@@ -37,7 +37,7 @@ def certify_dual_point(problem: DualProblem, v: np.ndarray, ell: float) -> Certi
     The stored block gaps do not change.
     """
     w = problem.clip(v)
-    hinge = hinge_sums(problem.state.c, problem.hinges_at(w))
+    hinge = hinge_sums(problem.state.c, problem.hinge_losses_at(w))
     return certificate(problem.regulariser(w), hinge, dual_value(problem.lam, v, w, ell))
 
 
@@ -46,7 +46,7 @@ def certify_primal(problem: DualProblem, w: np.ndarray) -> Certificate:
 
     Methods without a dual point use it.
     """
-    return certificate(problem.regulariser(w), hinge_sums(problem.state.c, problem.hinges_at(w)), float("nan"))
+    return certificate(problem.regulariser(w), hinge_sums(problem.state.c, problem.hinge_losses_at(w)), float("nan"))
 
 
 def certify_weights(problem: DualProblem, w: np.ndarray) -> Certificate:
@@ -56,7 +56,7 @@ def certify_weights(problem: DualProblem, w: np.ndarray) -> Certificate:
     because of rounding, v and ell are rebuilt from the block averages. The stored block gaps do not change.
     """
     gaps = np.zeros(problem.n_blocks)
-    hinge = hinge_sums(problem.state.c, problem.hinges_at(w, gaps))
+    hinge = hinge_sums(problem.state.c, problem.hinge_losses_at(w, gaps))
     along = problem.lam * float(problem.v @ w)
     off = abs(gaps.sum() - (hinge.found - problem.ell + along))
     if not off <= DRIFT * (abs(hinge.found) + abs(problem.ell) + abs(along)):

@@ -43,7 +43,7 @@ def change_lam(problem: DualProblem, lam: float, keep: str = "w") -> None:
     if keep == "w" and rho > 1.0:
         raise OptionError(f"change_lam: keep='w' needs a smaller lam than {problem.lam:g}, got {lam:g}; use 'alpha'")
     problem.lam = lam
-    if problem.untouched:  # all mass is on the truths, and v = 0
+    if problem.is_initial:  # all mass is on the truths, and v = 0
         return
     if problem.store is not None:
         problem.store.used[:] = 0  # the next run begins to count its rounds at zero
@@ -58,10 +58,10 @@ def change_lam(problem: DualProblem, lam: float, keep: str = "w") -> None:
 def shrink(problem: DualProblem, rho: float) -> None:
     """Multiply the mass of all outputs except the truths by rho; w does not change if lam is multiplied by rho, too."""
     store, blocks = problem.store, np.arange(problem.n_blocks)
-    if store is not None and np.any(store.rest != 1.0):
+    if store is not None and np.any(store.folded_mass != 1.0):
         problem.call(store_shrink_pass, blocks, rho, tuple(store), np.zeros(store.alpha.shape[1]))
         return
-    problem.sweep(shrink_pass, problem.n_blocks, blocks, rho)
+    problem.run_template(shrink_pass, problem.n_blocks, blocks, rho)
     if store is not None:
         store.rest_loss[:] *= rho
 
@@ -96,8 +96,8 @@ def move_to_first_breakpoint(problem: DualProblem, gap: float, lam_min: float) -
     """
     change_lam(problem, 1.0)
     origin = problem.state.w.copy()
-    corners = find_corners(problem, problem.form.make_labelings(problem.data))
-    value = hinge_sums(problem.state.c, corners.hinges).found
+    corners = find_corners(problem, problem.adapter.make_labelings(problem.data))
+    value = hinge_sums(problem.state.c, corners.hinge_losses).found
     if value > 0.0:  # otherwise w_0 is optimal for every lam
         if gap == 0.0:
             raise OptionError("regularization_path: tol P(0) is 0, a gap that no path keeps; give eps instead of tol")
@@ -111,7 +111,7 @@ def move_to_first_breakpoint(problem: DualProblem, gap: float, lam_min: float) -
             length = float(np.ldexp(FAR * value / float(unit @ unit), -power))
         far = min(length, room(origin, unit, problem), FARTHEST)
         w = origin + far * unit
-        hinge = hinge_sums(problem.state.c, problem.hinges_at(w)).found
+        hinge = hinge_sums(problem.state.c, problem.hinge_losses_at(w)).found
         slope = float(np.ldexp((hinge - problem.ell + float(problem.v @ w)) / far, power))
     first = slope / gap if slope > 0.0 else 0.0
     change_lam(problem, max(first, 1.0 / reach, lam_min), keep="alpha")
@@ -132,7 +132,7 @@ def first_direction(v: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> tupl
 
 def room(w: np.ndarray, direction: np.ndarray, problem: DualProblem) -> float:
     """Return the largest multiple of the direction that can be added to w within the model's own bounds."""
-    needed = join_bounds(problem.form.dim, problem.form.bounds())
+    needed = join_bounds(problem.adapter.dim, problem.adapter.bounds())
     if needed is None:
         return np.inf
     moves = direction != 0.0

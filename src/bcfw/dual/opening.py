@@ -7,7 +7,7 @@ from typing import Any
 from bcfw.dual.problem import DualProblem
 from bcfw.errors import OptionError
 from bcfw.inputs.bounds import join_bounds
-from bcfw.inputs.examples import by_position
+from bcfw.inputs.examples import indexable_examples
 from bcfw.inputs.sample_weights import block_shares, read_part_weight, read_sample_weight
 from bcfw.models import Model
 from bcfw.options import Positive
@@ -49,14 +49,14 @@ def open_problem(
     DualProblem
     """
     Positive(1.0).check("", "lam", lam)
-    X, y = by_position(X), by_position(y)
+    X, y = indexable_examples(X), indexable_examples(y)
     if total_weight is None:
         weight = None if sample_weight is None else read_sample_weight(sample_weight, len(y))
-        form, data = type(model)._open(model, X, y, weight)
+        adapter, data = type(model)._open(model, X, y, weight)
     else:
         if model.dim is None:
             raise OptionError("total_weight is given for a part of the examples; bind the model to all of them before")
-        form, data = type(model)._open_bound(model, X, y)
+        adapter, data = type(model)._open_bound(model, X, y)
         weight = read_part_weight(sample_weight, len(y), total_weight)
-    box = join_bounds(form.dim, form.bounds(), bounds)
-    return DualProblem(form, data, block_shares(weight, len(y), total_weight), lam, box, n_jobs)
+    box = join_bounds(adapter.dim, adapter.bounds(), bounds)
+    return DualProblem(adapter, data, block_shares(weight, len(y), total_weight), lam, box, n_jobs)

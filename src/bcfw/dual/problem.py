@@ -33,18 +33,18 @@ from bcfw.passes.records import (
     BLOCK,
     CERTIFY,
     EXACT_SIZE,
+    N_COUNTERS,
     NOT_MAXIMAL,
     ORACLE,
     PAIRWISE,
     STEP,
     STOP,
-    TALLY_SIZE,
     WORST,
-    Lists,
+    PartLists,
     State,
-    StepRule,
+    StepSettings,
     Store,
-    StorePlan,
+    StoreUse,
 )
 from bcfw.passes.steps import exact_step
 from bcfw.passes.store_visits import store_pass
@@ -63,10 +63,10 @@ LISTED = 1 << 26
 WEIGHTS = 2
 
 #: The argument for hinge losses in passes that do not write them.
-NO_HINGES = np.zeros((2, 0))
+NO_HINGE_LOSSES = np.zeros((2, 0))
 
 #: How a certificate uses the store: it calls the oracle for every block.
-ASK_ORACLE = StorePlan(
+ASK_ORACLE = StoreUse(
     step=PAIRWISE, away_corner=WORST, source=ORACLE, cache_share=0.0, cache_floor=0.0, round=0, oldest=0
 )
 
@@ -76,7 +76,7 @@ class DualProblem:
 
     Parameters
     ----------
-    form : Form
+    adapter : ModelAdapter
         The adapter of the bound model.
     data : packed examples
     c : (n,) array
@@ -97,7 +97,7 @@ class DualProblem:
         The parts that exact block solves may move; None if blocks take steps, or if there is a store.
     point : (d,) array or None
         The weights to return, if they differ from the w of the dual point (averaging, acceleration); else None.
-    untouched : bool
+    is_initial : bool
         Whether no step has been taken and no state restored.
     outside : function that returns a context
         Context in which the problem has its own state back while a solver works on a modified problem (an accelerated
@@ -105,56 +105,56 @@ class DualProblem:
     blocks : the blocks with positive c_i; passes visit only these blocks
     bounded : the coordinates of w with a finite bound
     box : the bounds and scratch arrays, with no columns if there are no bounds (see :mod:`bcfw.passes.bounded_steps`)
-    tally : counters of the passes (see :mod:`bcfw.passes.records`)
+    counters : counters of the passes (see :mod:`bcfw.passes.records`)
     oracle_calls : number of oracle calls of steps and certificates so far
     """
 
     def __init__(
         self,
-        form: Any,
+        adapter: Any,
         data: Any,
         c: np.ndarray,
         lam: float,
         bounds: tuple[np.ndarray, np.ndarray] | None = None,
         n_jobs: int = 1,
     ) -> None:
-        self.form = form
+        self.adapter = adapter
         self.data = data
         self.lam = lam
         self.n_blocks = len(c)
-        self.require_room({"weights": WEIGHTS * 8 * form.dim})
+        self.require_room({"weights": WEIGHTS * 8 * adapter.dim})
         self.blocks = np.flatnonzero(c > 0)
-        self.box = np.zeros((4, 0 if bounds is None else form.dim))
+        self.box = np.zeros((4, 0 if bounds is None else adapter.dim))
         if bounds is not None:
             self.box[LOWER], self.box[UPPER] = bounds
         self.bounded = np.flatnonzero(np.isfinite(self.box[LOWER]) | np.isfinite(self.box[UPPER]))
         self._probe = np.zeros(self.box.shape[1])
         self._moved = np.zeros(len(self.bounded), np.int64), np.zeros(1, np.int64)
         self._store_pass = store_pass
-        self._first_hinges: np.ndarray | None = None
+        self._first_hinge_losses: np.ndarray | None = None
         with self.memory_named():
-            self._works = [form.make_work(data) for _ in range(n_jobs)]
-            self.start_anew(c)
+            self._works = [adapter.make_work(data) for _ in range(n_jobs)]
+            self.reset(c)
         self.outside: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
-        self.tally = np.zeros(TALLY_SIZE)
+        self.counters = np.zeros(N_COUNTERS)
         self.oracle_calls = 0
         self._threads = Threads(n_jobs)
-        self._fingerprint: str = form.fingerprint(data)  # before any oracle call, which may change the model
+        self._fingerprint: str = adapter.fingerprint(data)  # before any oracle call, which may change the model
 
-    def start_anew(self, c: np.ndarray) -> None:
+    def reset(self, c: np.ndarray) -> None:
         """Put all mass on the truths, with v = 0 and without a store or lists; c are the shares of the blocks."""
         self.state = State(
-            w=self.clip(np.zeros(self.form.dim)),
-            mu=tuple(self.form.initial_mu(self.data)),
+            w=self.clip(np.zeros(self.adapter.dim)),
+            mu=tuple(self.adapter.initial_mu(self.data)),
             ell=np.zeros(self.n_blocks),
             gap=np.zeros(self.n_blocks),
             c=c,
         )
         self.box[V] = 0.0
         self.store: Store | None = None
-        self.lists: Lists | None = None
+        self.lists: PartLists | None = None
         self.point: np.ndarray | None = None
-        self.untouched = True
+        self.is_initial = True
 
     # --- memory
 
@@ -168,7 +168,7 @@ class DualProblem:
 
     def _numbers(self) -> tuple[str, dict[str, int]]:
         """Return the name of the model and the sizes of the problem for messages."""
-        return self.form.name, {"examples": self.n_blocks, **self.form.sizes()}
+        return self.adapter.name, {"examples": self.n_blocks, **self.adapter.sizes()}
 
     def _what_helps(self) -> str:
         """Return advice for messages: to use fewer features, or fewer labels if the number of labels makes w large.
@@ -176,9 +176,9 @@ class DualProblem:
         Labels make w large if there are more labels than features, or if the weights that do not belong to features
         (such as transitions) do not fit into memory.
         """
-        sizes = self.form.sizes()
+        sizes = self.adapter.sizes()
         F, K = sizes.get("features", 0), sizes.get("labels", 0)
-        others = WEIGHTS * 8 * (self.form.dim - F * K)
+        others = WEIGHTS * 8 * (self.adapter.dim - F * K)
         by_features = "labels" not in sizes or (F >= K and others < available()[0])
         return f"use fewer {'features' if by_features else 'labels'}, or a machine with more memory"
 
@@ -211,7 +211,7 @@ class DualProblem:
         """Return the weights of the current state, or its coefficients if weights are not formed; not a copy."""
         return self.state.w
 
-    def shown(self, w: np.ndarray) -> np.ndarray | None:
+    def weights_for_callbacks(self, w: np.ndarray) -> np.ndarray | None:
         """Return a copy of the weights ``w`` for callbacks; None if weights are not formed."""
         return w.copy()
 
@@ -240,13 +240,13 @@ class DualProblem:
 
     # --- steps
 
-    def rule(self, size: int = EXACT_SIZE, tracks: int = 0) -> StepRule:
+    def rule(self, size: int = EXACT_SIZE, tracks: int = 0) -> StepSettings:
         """Return the settings of steps: ``size`` is the step size rule, ``tracks`` the number of averages of w."""
         if tracks:
-            self.require_room({"weights and their running averages": (WEIGHTS + tracks) * 8 * self.form.dim})
-        averages = np.zeros((tracks, self.form.dim))
+            self.require_room({"weights and their running averages": (WEIGHTS + tracks) * 8 * self.adapter.dim})
+        averages = np.zeros((tracks, self.adapter.dim))
         n = len(self.blocks)
-        return StepRule(self.lam, size, n, averages, 0, self.bounded, self.box, self._probe, *self._moved)
+        return StepSettings(self.lam, size, n, averages, 0, self.bounded, self.box, self._probe, *self._moved)
 
     def best_step(self, v: np.ndarray, direction: np.ndarray, slope: float) -> float:
         """Return the step size in [0, 1] that maximises the dual from v along a direction with the given slope."""
@@ -257,15 +257,15 @@ class DualProblem:
         box = np.stack([self.box[LOWER], self.box[UPPER], v, direction])
         return box_step(slope, free, self.lam, 1.0, box, self.bounded)
 
-    def expect(self, visits: Visits) -> None:
+    def announce_visits(self, visits: Visits) -> None:
         """Prepare for a pass with these visits; called before the pass, which may call :meth:`visit` several times."""
 
-    def visit(self, visits: Visits, rule: StepRule, plan: StorePlan | None = None) -> None:
+    def visit(self, visits: Visits, rule: StepSettings, plan: StoreUse | None = None) -> None:
         """Take steps on the blocks of ``visits``; with an open store, ``plan`` says how the steps use it."""
         template, more = self._block_visits(plan)
-        self.sweep(template, visits.n_visits, tuple(visits), tuple(rule), STEP, NO_HINGES, *more)
+        self.run_template(template, visits.n_visits, tuple(visits), tuple(rule), STEP, NO_HINGE_LOSSES, *more)
 
-    def _block_visits(self, plan: StorePlan | None) -> tuple[Any, tuple[Any, ...]]:
+    def _block_visits(self, plan: StoreUse | None) -> tuple[Any, tuple[Any, ...]]:
         """Return the template that visits blocks (with lists, with a store, or plain), and its additional arguments."""
         if self.lists is not None:
             return solve_pass, (tuple(self.lists),)
@@ -275,9 +275,9 @@ class DualProblem:
         return self._store_pass, (tuple(self.store), tuple(plan), np.zeros(self.store.alpha.shape[1]))
 
     @property
-    def kernels(self) -> Any:
+    def routines(self) -> Any:
         """The routines that templates are specialised to."""
-        return with_bounds(self.form.kernels) if len(self.bounded) else self.form.kernels
+        return with_bounds(self.adapter.routines) if len(self.bounded) else self.adapter.routines
 
     def call(self, template: Any, *args: Any) -> Any:
         """Run a template, specialised to the model, on the data and the state of this problem."""
@@ -285,34 +285,34 @@ class DualProblem:
 
     def _run(self, template: Any, work: Any, state: State, *args: Any) -> Any:
         try:
-            return self.kernels.entry(template)(tuple(self.data), tuple(work), tuple(state), *args)
+            return self.routines.compiled_pass(template)(tuple(self.data), tuple(work), tuple(state), *args)
         except Exception as error:
-            located = self.form.located(error, self.data, state.w)
+            located = self.adapter.located(error, self.data, state.w)
             if located is error:
                 raise
             raise located from error
 
-    def sweep(self, template: Any, count: int, *args: Any) -> None:
+    def run_template(self, template: Any, count: int, *args: Any) -> None:
         """Run a template that makes ``count`` visits; raise ``OracleError`` if it finds an oracle that is not maximal.
 
         Whenever the template stops for lack of room, the arrays of averages are enlarged and the template goes on.
         """
         done = 0
-        self.untouched = False
+        self.is_initial = False
         while True:
-            done = self.call(template, self.tally, done, *args)
+            done = self.call(template, self.counters, done, *args)
             if done == count:
                 return
-            if self.tally[STOP] == NOT_MAXIMAL:
-                i = int(self.tally[BLOCK])
+            if self.counters[STOP] == NOT_MAXIMAL:
+                i = int(self.counters[BLOCK])
                 raise self._not_maximal(i, self.state.gap[i])
-            self._make_room(int(self.tally[BLOCK]))
+            self._make_room(int(self.counters[BLOCK]))
 
     def _make_room(self, i: int) -> None:
         """Enlarge the arrays of averages, after the routine ``reserve`` has found no room at block i."""
         self.require_room({"averages of the examples": 2 * sum(np.asarray(array).nbytes for array in self.state.mu)})
         with self.memory_named():
-            self.state = self.state._replace(mu=tuple(self.form.enlarge_mu(self.state.mu)))
+            self.state = self.state._replace(mu=tuple(self.adapter.enlarge_mu(self.state.mu)))
 
     def _not_maximal(self, i: int, gap: float) -> OracleError:
         """Return the error for block i, whose oracle returned an output of smaller value than the block's average."""
@@ -322,7 +322,7 @@ class DualProblem:
                 "features, or choose another lam or other bounds",
                 int(i),
             )
-        if self.form.is_built_in:
+        if self.adapter.is_built_in:
             return OracleError(
                 f"example {i}: rounding hides how the values of its outputs differ (block gap {gap:.3g} < 0); scale "
                 "the features, or choose a larger lam",
@@ -350,17 +350,17 @@ class DualProblem:
         if self.store is None:
             n = self.n_blocks
             self.store = Store(
-                labels=self.form.make_labelings(self.data, capacity + 1),
+                labels=self.adapter.make_labelings(self.data, capacity + 1),
                 alpha=np.zeros((n, capacity)),
                 loss=np.zeros((n, capacity)),
                 used=np.zeros((n, capacity), np.int64),
                 size=np.ones(n, np.int64),  # slot 0, the truth
-                rest=np.ones(n),
+                folded_mass=np.ones(n),
                 rest_loss=self._rest_losses(),
             )
-            if active and self.untouched:
+            if active and self.is_initial:
                 self.store.alpha[:, 0] = 1.0
-                self.store.rest[:] = 0.0
+                self.store.folded_mass[:] = 0.0
         return self.store
 
     def _rest_losses(self) -> np.ndarray:
@@ -374,11 +374,11 @@ class DualProblem:
         self.lists = None
         if self.store is not None:
             store, self.store = self.store, None
-            self.sweep(fold_pass, self.n_blocks, np.arange(self.n_blocks), tuple(store))
+            self.run_template(fold_pass, self.n_blocks, np.arange(self.n_blocks), tuple(store))
 
     # --- lists of parts
 
-    def open_lists(self, slack: float) -> Lists:
+    def open_lists(self, slack: float) -> PartLists:
         """Switch to exact block solves, and return the lists of the parts that the block solves may move.
 
         At first every block is solved over all its parts; every certificate lists the parts that may move until the
@@ -386,14 +386,14 @@ class DualProblem:
         """
         self.close_store()
         n = self.n_blocks
-        n_parts = int(self.form.part_offsets(self.data)[-1]) // max(n, 1)
+        n_parts = int(self.adapter.part_offsets(self.data)[-1]) // max(n, 1)
         most = max(SHORT_LIST, LISTED // max(n, 1))
         width = min(n_parts, max(SHORT_LIST, n_parts // 4), most)
-        self.lists = Lists(np.zeros((n, width), np.int32), np.full(n, ALL_PARTS), np.zeros(n, np.bool_), slack)
+        self.lists = PartLists(np.zeros((n, width), np.int32), np.full(n, ALL_PARTS), np.zeros(n, np.bool_), slack)
         return self.lists
 
     @property
-    def movable(self) -> np.ndarray:
+    def active_blocks(self) -> np.ndarray:
         """The blocks that the next pass visits: without lists, all ``blocks``.
 
         With lists, the blocks with listed parts, except the blocks that did not move at their last visit.
@@ -410,63 +410,65 @@ class DualProblem:
         If the bounds that the model itself needs exclude w = 0, where its oracle may fail, the hinge losses are
         computed at the nearest weights within these bounds.
         """
-        needed = join_bounds(self.form.dim, self.form.bounds())
-        zero = np.zeros(self.form.dim)
+        needed = join_bounds(self.adapter.dim, self.adapter.bounds())
+        zero = np.zeros(self.adapter.dim)
         if needed is not None:
             zero = np.clip(zero, *needed)
-        is_here = self.untouched and np.array_equal(zero, self.state.w)
-        hinges = self.hinges_at(self.state.w if is_here else zero)
+        is_here = self.is_initial and np.array_equal(zero, self.state.w)
+        hinge_losses = self.hinge_losses_at(self.state.w if is_here else zero)
         if is_here:
-            self._first_hinges = hinges
-        return float(self.state.c @ hinges[0])
+            self._first_hinge_losses = hinge_losses
+        return float(self.state.c @ hinge_losses[0])
 
-    def hinges_at(self, w: np.ndarray, gaps: np.ndarray | None = None) -> np.ndarray:
+    def hinge_losses_at(self, w: np.ndarray, gaps: np.ndarray | None = None) -> np.ndarray:
         """Return (2, n) structured hinge losses of all blocks at any weights: found values and upper bounds.
 
         The block gaps at these weights are written to ``gaps`` (n,) if it is given. The state does not change.
         """
         gaps = np.empty(self.n_blocks) if gaps is None else gaps
-        return self._hinges(self.state._replace(w=w, gap=gaps), self.blocks, self._threads)
+        return self._hinge_losses(self.state._replace(w=w, gap=gaps), self.blocks, self._threads)
 
-    def hinges(self) -> np.ndarray:
+    def hinge_losses(self) -> np.ndarray:
         """Return (2, n) structured hinge losses of all blocks at the current w: found values and upper bounds.
 
         Every block gap is stored in the state.
         """
-        if self.untouched and self._first_hinges is not None:  # value_at_zero has called the oracle at this w
-            self.state.gap[:] = self.state.c * self._first_hinges[0]
-            return self._first_hinges
-        return self._hinges(self.state, self.blocks, self._threads)
+        if self.is_initial and self._first_hinge_losses is not None:  # value_at_zero has called the oracle at this w
+            self.state.gap[:] = self.state.c * self._first_hinge_losses[0]
+            return self._first_hinge_losses
+        return self._hinge_losses(self.state, self.blocks, self._threads)
 
-    def ask_oracle(self, blocks: np.ndarray) -> None:
+    def call_oracle_only(self, blocks: np.ndarray) -> None:
         """Call the oracle on some blocks at the current w, in one thread, and discard the outputs.
 
         It is for measuring time; the state does not change.
         """
-        self._hinges(self.state._replace(gap=np.empty(self.n_blocks)), blocks, Threads(1))
+        self._hinge_losses(self.state._replace(gap=np.empty(self.n_blocks)), blocks, Threads(1))
 
-    def _hinges(self, state: State, blocks: np.ndarray, threads: Threads) -> np.ndarray:
+    def _hinge_losses(self, state: State, blocks: np.ndarray, threads: Threads) -> np.ndarray:
         """Return (2, n) hinge losses of the given blocks at ``state.w``, and write their block gaps to ``state.gap``.
 
         Row 0 has the values that the oracle found, row 1 their upper bounds; the rows differ only if the oracle is a
         heuristic.
         """
-        hinges = np.zeros((2, self.n_blocks))
+        hinge_losses = np.zeros((2, self.n_blocks))
         rule = tuple(self.rule())
         chunks = np.array_split(blocks, threads.count)
 
         def part(job: int) -> int:
             template, more = self._block_visits(ASK_ORACLE)
             visits = tuple(in_order(chunks[job]))
-            tally = np.zeros(TALLY_SIZE)
-            return int(self._run(template, self._works[job], state, tally, 0, visits, rule, CERTIFY, hinges, *more))
+            counters = np.zeros(N_COUNTERS)
+            return int(
+                self._run(template, self._works[job], state, counters, 0, visits, rule, CERTIFY, hinge_losses, *more)
+            )
 
         done = threads.map(part)
         self.oracle_calls += len(blocks)
         for chunk, count in zip(chunks, done, strict=True):
             if count < len(chunk):
                 raise self._not_maximal(chunk[count], state.gap[chunk[count]])
-        return hinges
+        return hinge_losses
 
     # --- recomputation from the block averages
 
@@ -487,17 +489,17 @@ class DualProblem:
     def averaged_losses(self) -> np.ndarray:
         """Return the (n,) averaged losses of the blocks, recomputed from the block averages."""
         losses = np.zeros(self.n_blocks)
-        if self.store is None or np.any(self.store.rest):
+        if self.store is None or np.any(self.store.folded_mass):
             self.call(loss_pass, np.zeros_like(self.state.w), losses)
         if self.store is None:
             return losses
-        return self.store.rest * losses + np.sum(self.store.alpha * self.store.loss, axis=1)
+        return self.store.folded_mass * losses + np.sum(self.store.alpha * self.store.loss, axis=1)
 
     @functools.cached_property
     def identity(self) -> str:
         """Hash of the packed data and all options that change the problem; saved states are compared by this hash."""
         digest = hashlib.sha256(self._fingerprint.encode())
-        for array in self.form.data_arrays(self.data):
+        for array in self.adapter.data_arrays(self.data):
             digest.update(repr((array.dtype.str, array.shape)).encode())
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()

@@ -73,7 +73,7 @@ def fold_pass(
     data_fields: Any,
     work_fields: Any,
     state_fields: Any,
-    tally: np.ndarray,
+    counters: np.ndarray,
     first: int,
     blocks: np.ndarray,
     store_fields: Any,
@@ -87,7 +87,7 @@ def fold_pass(
         i = blocks[j]
         for s in range(store.size[i]):
             if store.alpha[i, s] > 0.0 and not fold(data, i, s, state, store, work):
-                tally[STOP] = NEEDS_ROOM
+                counters[STOP] = NEEDS_ROOM
                 return j
     return blocks.shape[0]
 
@@ -96,7 +96,7 @@ def shrink_pass(
     data_fields: Any,
     work_fields: Any,
     state_fields: Any,
-    tally: np.ndarray,
+    counters: np.ndarray,
     first: int,
     blocks: np.ndarray,
     rho: float,
@@ -116,7 +116,7 @@ def shrink_pass(
         load_truth(data, i, work)
         direction_from_average(data, i, state.mu, work)
         if not reserve(data, i, state.mu, work):
-            tally[STOP] = NEEDS_ROOM
+            counters[STOP] = NEEDS_ROOM
             return j
         delta = -state.c[i] * slope(data, i, state.w, work)
         advance(data, i, 1.0 - rho, work, state.mu)
@@ -146,7 +146,7 @@ def store_shrink_pass(
         i = blocks[j]
         value_rest = corner_values(data, i, state.w, True, state, store, work, value)
         delta = state.c[i] * average_value(i, store, value, value_rest)
-        store.rest[i] *= rho
+        store.folded_mass[i] *= rho
         for s in range(store.size[i]):
             store.alpha[i, s] *= rho
         store.alpha[i, 0] += 1.0 - rho

@@ -28,7 +28,7 @@ from bcfw.storage.objects import option_header, option_headers, saved_option
 from bcfw.training import train
 
 
-class Task(NamedTuple):
+class TrainingData(NamedTuple):
     """The arguments of ``train``: a model, data in the form that this model takes, and sample weights or None."""
 
     model: Any
@@ -43,7 +43,7 @@ class BaseSVM(BaseEstimator):
     A subclass writes the methods that predict and these:
 
     - the constructor, which only keeps its arguments (:meth:`_keep`) and whose signature scikit-learn reads;
-    - ``_read``, which converts the data to a :class:`Task`;
+    - ``_read``, which converts the data to a :class:`TrainingData`;
     - ``_set_weights``, which sets fitted attributes from the w of the result;
     - ``_warm_key``.
 
@@ -158,18 +158,18 @@ class BaseSVM(BaseEstimator):
         """Check the options that are not arguments of ``train``, before the data are read."""
         Flag(False).check(type(self).__name__, "warm_start", self.warm_start)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
-        """Check the training data and convert them to a :class:`Task`."""
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+        """Check the training data and convert them to a :class:`TrainingData`."""
         raise NotImplementedError
 
     def _set_weights(self, result: Result) -> None:
         """Set ``coef_`` and the other attributes that hold weights."""
         raise NotImplementedError
 
-    def _complete(self, task: Task) -> None:
+    def _complete(self, task: TrainingData) -> None:
         """Set the fitted attributes that are computed after the weights."""
 
-    def _warm_key(self, task: Task) -> Any:
+    def _warm_key(self, task: TrainingData) -> Any:
         """Return a value that must be equal in two fits for the first fit's dual state to be feasible in the second."""
         raise NotImplementedError
 
@@ -184,7 +184,7 @@ class BaseSVM(BaseEstimator):
         """The value of ``solver`` for the call of ``train``."""
         return self.solver
 
-    def _train(self, task: Task, warm_start: Result | None, lam: float | None = None) -> Result:
+    def _train(self, task: TrainingData, warm_start: Result | None, lam: float | None = None) -> Result:
         """Train with the estimator's options; ``lam`` replaces the estimator's lam if it is given."""
         weight = task.sample_weight
         if lam is None:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError, OptionError
 from bcfw.estimators.attribute_vectorizer import AttributeVectorizer, Labels, has_attributes
-from bcfw.estimators.base import Task, check_classes
+from bcfw.estimators.base import TrainingData, check_classes
 from bcfw.estimators.inspection import ChainInspection
 from bcfw.estimators.kernel_options import KernelSVM
 from bcfw.estimators.probability import NeedsProbability, ProbabilitySVM
@@ -299,7 +299,7 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
             offsets=stack.offsets,
         )
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
         sequences = self._sequences(X, reset=True)
         flat, offsets = flatten(y, lengths_of(sequences), "positions", self._name)
         self.classes_, codes = find_classes(flat, example_of(offsets, self._name))
@@ -312,7 +312,7 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
         if self.cost is not None or self.class_weight is not None:
             cost = factors[:, None] * cost_matrix(self.cost, K, self._name)
         model = Chain(K, cost, end_bias=self.end_bias, normalize=self.normalize)
-        return Task(model, self._seen(sequences), Sequences(codes, offsets), weight)
+        return TrainingData(model, self._seen(sequences), Sequences(codes, offsets), weight)
 
     def _encode_labels(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return the indices of the labels rewritten in the scheme of ``encoding``.
@@ -453,6 +453,6 @@ class ChainSVM(ChainInspection, ProbabilitySVM, KernelSVM):
             if columns != self.n_features_in_:
                 raise saved.damaged("the header", f"has {columns} attributes and {self.n_features_in_} features")
 
-    def _warm_key(self, task: Task) -> Any:
+    def _warm_key(self, task: TrainingData) -> Any:
         labels = task.y.rows.tobytes(), task.y.offsets.tobytes()
         return labels, task.X[0].shape[1], self.classes_.tolist(), self.end_bias

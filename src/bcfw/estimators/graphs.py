@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError, OptionError
-from bcfw.estimators.base import LabelSVM, Task
+from bcfw.estimators.base import LabelSVM, TrainingData
 from bcfw.estimators.probability import NeedsProbability, ProbabilitySVM
 from bcfw.inputs.classes import encode, example_of, find_classes, flatten, label_array
 from bcfw.inputs.examples import read_list
@@ -64,7 +64,7 @@ class NodeSVM(LabelSVM):
             raise InputError(f"{self._name}: sample_weight is zero on all graphs that have labelled nodes")
         return float(np.average(correct, weights=spread))
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
         graphs = self._graphs(X, reset=True)
         flat, known, offsets = self._flatten(y, [x[0].shape[0] for x in graphs])
         self.classes_, codes = find_classes(flat, example_of(offsets, self._name, np.flatnonzero(known)))
@@ -82,7 +82,7 @@ class NodeSVM(LabelSVM):
         useful = np.array([np.any(truth != UNLABELLED) for truth in truths])
         if not useful.all():
             weight = useful * (1.0 if weight is None else weight)
-        return Task(self._model(cost), graphs, truths, weight)
+        return TrainingData(self._model(cost), graphs, truths, weight)
 
     def _graphs(self, X: Any, reset: bool = False) -> list[Any]:
         """Return the graphs in the form that the model takes; raise unless all have equally many node features.
@@ -114,7 +114,7 @@ class NodeSVM(LabelSVM):
         self.edge_coef_ = result.model.edge_weights(result.w)
         self._set_unary(result.w[: F * K].reshape(-1, K))
 
-    def _warm_key(self, task: Task) -> Any:
+    def _warm_key(self, task: TrainingData) -> Any:
         """Return a hash of costs and data: the dual state has averages of feature differences of these very graphs."""
         return joblib.hash((vars(task.model), task.X, task.y, self.classes_.tolist()))
 

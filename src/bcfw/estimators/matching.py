@@ -9,7 +9,7 @@ import joblib
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bcfw.estimators.base import BaseSVM, Task
+from bcfw.estimators.base import BaseSVM, TrainingData
 from bcfw.inputs.examples import check_same_length, read_list
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import Matching
@@ -93,17 +93,17 @@ class MatchingSVM(BaseSVM):
         outputs = self.predict(X)
         return 1.0 - alignment_scores(read_list(y, "y", "MatchingSVM"), outputs, sample_weight)["aer"]
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
         inputs, truths = read_list(X, "X", "MatchingSVM"), read_list(y, "y", "MatchingSVM")
         check_same_length(inputs, truths, "MatchingSVM")
         model = Matching(self.cost_miss, self.cost_extra, self.normalize)
-        return Task(model, inputs, truths, read_sample_weight(sample_weight, len(inputs)))
+        return TrainingData(model, inputs, truths, read_sample_weight(sample_weight, len(inputs)))
 
     def _set_weights(self, result: Result) -> None:
         self.coef_ = result.w
         self.n_features_in_ = len(result.w)
 
-    def _warm_key(self, task: Task) -> Any:
+    def _warm_key(self, task: TrainingData) -> Any:
         """Return a hash of costs and data: the dual state, in feature space, is feasible for these data only."""
         return joblib.hash((vars(task.model), task.X, task.y))
 

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bcfw.errors import InputError
-from bcfw.estimators.base import Task, weighted_mean
+from bcfw.estimators.base import TrainingData, weighted_mean
 from bcfw.estimators.kernel_options import KernelSVM
 from bcfw.estimators.path_search import PathSearch, Scoring
 from bcfw.estimators.probability import NeedsProbability, ProbabilitySVM
@@ -209,7 +209,7 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
             return (scores[:, 1] - scores[:, 0] > 0).astype(np.int64)
         return scores.argmax(axis=1)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
         labels = None if y is None else label_array(y)
         require_numbers(X, self._name)
         if labels is not None:
@@ -226,7 +226,7 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
         # A warm start needs the examples in the order of the last fit. With a kernel, support_ has the user's indices.
         if not self.warm_start and self._kernel_solver is None:
             X, codes, weight = merge_repeats(X, codes, weight)
-        return Task(Multiclass(len(self.classes_), self.cost), self._with_constant(X), codes, weight)
+        return TrainingData(Multiclass(len(self.classes_), self.cost), self._with_constant(X), codes, weight)
 
     def _example(self, position: int) -> str:
         return f"{self._name}: example {position}"
@@ -237,7 +237,7 @@ class MulticlassSVM(ClassifierMixin, ProbabilitySVM, KernelSVM):
             return
         self._set_unary(result.w.reshape(-1, len(self.classes_)))
 
-    def _warm_key(self, task: Task) -> Any:
+    def _warm_key(self, task: TrainingData) -> Any:
         return task.y.tobytes(), task.X.shape[1], self.classes_.tolist()
 
     def __sklearn_tags__(self) -> Any:

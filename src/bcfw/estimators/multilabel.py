@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from bcfw.estimators.base import LinearSVM, Task, check_classes
+from bcfw.estimators.base import LinearSVM, TrainingData, check_classes
 from bcfw.estimators.path_search import PathSearch, Scoring
 from bcfw.estimators.probability import NeedsProbability, ProbabilitySVM
 from bcfw.inputs.classes import find_classes, label_array, require_labels, require_two_classes
@@ -185,7 +185,7 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
         require_finite(X, self._name)
         return X
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
         require_numbers(X, self._name)
         if y is not None and not sp.issparse(y):
             require_labels(label_array(y), f"{self._name}: example {{}}".format)
@@ -198,7 +198,7 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
         tree = chow_liu_tree(Y, weight) if isinstance(self.tree, str) and self.tree == "auto" else self.tree
         if not self.warm_start:  # a warm start needs the examples in the order of the last fit, even with weight 0
             X, Y, weight = merge_repeats(X, Y, weight)
-        return Task(Multilabel(tree, self.normalize), self._with_constant(X), Y, weight)
+        return TrainingData(Multilabel(tree, self.normalize), self._with_constant(X), Y, weight)
 
     def _indicator(self, y: Any) -> np.ndarray:
         Y = binary_labels(y, None, self._name)
@@ -225,7 +225,7 @@ class MultilabelSVM(ClassifierMixin, ProbabilitySVM, LinearSVM):
         self._set_unary(U.reshape(-1, model.n_labels))
         self.edges_, self.edge_coef_ = model.tree, V.reshape(-1, 2, 2)
 
-    def _warm_key(self, task: Task) -> Any:
+    def _warm_key(self, task: TrainingData) -> Any:
         edges = task.model.tree
         tree = None if edges is None else edges.tolist()
         return task.y.shape, task.y.tobytes(), self._is_indicator, task.X.shape[1], self.classes_.tolist(), tree

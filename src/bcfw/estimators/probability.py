@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError
-from bcfw.estimators.base import BaseSVM, Task, seed_of
+from bcfw.estimators.base import BaseSVM, TrainingData, seed_of
 from bcfw.inputs.sequences import Sequences
 from bcfw.models.shared.sum_product import LogLikelihood
 from bcfw.options import Count, Flag, Positive
@@ -53,7 +53,7 @@ class ProbabilitySVM(BaseSVM):
         Flag(False).check(type(self).__name__, "probability", self.probability)
         Count(5, least=2).check(type(self).__name__, "probability_folds", self.probability_folds)
 
-    def _complete(self, task: Task) -> None:
+    def _complete(self, task: TrainingData) -> None:
         """Fit the temperature to the labels of every fold, scored by weights trained on the other folds."""
         self.__dict__.pop("temperature_", None)  # an earlier fit may have set it
         if not self.probability or self.result_.status == "interrupted":
@@ -68,7 +68,7 @@ class ProbabilitySVM(BaseSVM):
             held_out.append(held_out_labels(result, take(task, fold), weight[fold]))
         self.temperature_ = fit_temperature(held_out)
 
-    def _folds(self, task: Task, weight: np.ndarray) -> list[np.ndarray]:
+    def _folds(self, task: TrainingData, weight: np.ndarray) -> list[np.ndarray]:
         """Return the indices of the examples of every fold; if every example has one label, folds are stratified."""
         used = np.flatnonzero(weight > 0.0)
         if len(used) < 2:
@@ -125,7 +125,7 @@ class HeldOut(NamedTuple):
     weight: np.ndarray
 
 
-def held_out_labels(result: Result, task: Task, weight: np.ndarray) -> HeldOut:
+def held_out_labels(result: Result, task: TrainingData, weight: np.ndarray) -> HeldOut:
     """Return the log-likelihood of a task's labels under the model and the weights of a result."""
     if result.kernel_weights is not None:
         return HeldOut(result.kernel_weights.log_likelihood(task.X, task.y), weight)
@@ -175,8 +175,8 @@ def falling_root(slope: Callable[[float], float], start: float) -> float:
     return here
 
 
-def take(task: Task, indices: np.ndarray) -> Task:
+def take(task: TrainingData, indices: np.ndarray) -> TrainingData:
     """Return the task with the examples of the given indices only."""
     weight = None if task.sample_weight is None else task.sample_weight[indices]
     X, y = (_safe_indexing(values, indices) for values in (task.X, task.y))
-    return Task(task.model, X, y, weight)
+    return TrainingData(task.model, X, y, weight)

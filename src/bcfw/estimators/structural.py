@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from bcfw.errors import InputError, OptionError
-from bcfw.estimators.base import BaseSVM, Task, weighted_mean
+from bcfw.estimators.base import BaseSVM, TrainingData, weighted_mean
 from bcfw.estimators.path_search import PathSearch, Scoring
-from bcfw.inputs.examples import by_position, check_same_length
+from bcfw.inputs.examples import check_same_length, indexable_examples
 from bcfw.inputs.sample_weights import read_sample_weight
 from bcfw.models import CompiledModel, KernelModel, Model, check_model
 from bcfw.models.base.model import require_model
@@ -133,7 +133,7 @@ class StructuralSVM(BaseSVM):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the (n,) scores ``<w, phi(x, y)>`` of the predicted outputs y."""
-        outputs, X = self.predict(X), by_position(X)
+        outputs, X = self.predict(X), indexable_examples(X)
         model, w = self.result_.model, self.result_.w
         if w is None:
             return self.result_.kernel_weights.output_scores(X, outputs)  # type: ignore[no-any-return]
@@ -146,8 +146,8 @@ class StructuralSVM(BaseSVM):
         are not compared. Both means are weighted by ``sample_weight``.
         """
         self._scoring.check("StructuralSVM", "scoring", self.scoring)
-        X = by_position(X if hasattr(X, "__getitem__") else list(X))
-        outputs, y = self.predict(X), by_position(y)
+        X = indexable_examples(X if hasattr(X, "__getitem__") else list(X))
+        outputs, y = self.predict(X), indexable_examples(y)
         check_same_length(outputs, y, "StructuralSVM")
         if self.scoring == "exact":
             right: list[float] = [is_right(self.result_.model, y[i], output) for i, output in enumerate(outputs)]
@@ -161,21 +161,21 @@ class StructuralSVM(BaseSVM):
         Flag(True).check("StructuralSVM", "check_model", self.check_model)
         self._scoring.check("StructuralSVM", "scoring", self.scoring)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Task:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
         if y is None:
             raise InputError("StructuralSVM requires y to be passed, but the target y is None")
-        X, y = by_position(X), by_position(y)
+        X, y = indexable_examples(X), indexable_examples(y)
         check_same_length(X, y, "StructuralSVM")
         if self.check_model and (isinstance(self.model, CompiledModel) or not isinstance(self.model, KernelModel)):
             check_model(self.model, X, y, n_examples=TRIED_EXAMPLES, n_weights=TRIED_WEIGHTS)
-        return Task(self.model, X, y, read_sample_weight(sample_weight, len(y)))
+        return TrainingData(self.model, X, y, read_sample_weight(sample_weight, len(y)))
 
     def _set_weights(self, result: Result) -> None:
         self.__dict__.pop("coef_", None)  # an earlier fit may have set it
         if result.w is not None:
             self.coef_ = result.w
 
-    def _warm_key(self, task: Task) -> Any:
+    def _warm_key(self, task: TrainingData) -> Any:
         """Return a hash of model and data: the dual state, in feature space, is feasible for these data only."""
         try:
             return joblib.hash((task.model, task.X, task.y))

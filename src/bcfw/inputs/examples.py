@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from bcfw.errors import InputError
 
 
-def by_position(values: Any) -> Any:
+def indexable_examples(values: Any) -> Any:
     """Return examples such that ``values[i]`` is the example at position i.
 
     Data frames and series of pandas, whose ``[i]`` looks up names, become arrays; sparse matrices become CSR.

@@ -159,7 +159,7 @@ def unchecked_rows(X: Any, owner: str) -> Rows:
         return all_entries(matrix)
     step = max(1, AT_ONCE // max(1, matrix.shape[1]))
     parts = (dense_rows(matrix[a : a + step]) for a in range(0, len(matrix), step))
-    return assembled(parts, len(matrix), room, matrix.shape[1], packed_type(matrix.dtype))
+    return concatenated_rows(parts, len(matrix), room, matrix.shape[1], packed_type(matrix.dtype))
 
 
 def all_entries(matrix: np.ndarray) -> Rows:
@@ -218,14 +218,14 @@ def listed_rows(X: list[Any], owner: str) -> tuple[Rows, np.ndarray]:
     room = sum(matrix.nnz if sp.issparse(matrix) else int(np.count_nonzero(matrix)) for matrix in matrices)
     if room >= DENSE_SHARE * y_off[-1] * n_features and not any(map(sp.issparse, matrices)):
         return all_entries(np.concatenate(matrices, dtype=packed)), y_off
-    parts = list(alike(matrices, y_off * n_features))
+    parts = list(runs_of_one_kind(matrices, y_off * n_features))
     if len(parts) == 1:
-        return some_rows(matrices, parts[0], owner), y_off
-    each = (some_rows(matrices, part, owner) for part in parts)
-    return assembled(each, int(y_off[-1]), room, n_features, packed), y_off
+        return rows_of_run(matrices, parts[0], owner), y_off
+    each = (rows_of_run(matrices, part, owner) for part in parts)
+    return concatenated_rows(each, int(y_off[-1]), room, n_features, packed), y_off
 
 
-def alike(matrices: list[Any], sizes: np.ndarray) -> Iterator[range]:
+def runs_of_one_kind(matrices: list[Any], sizes: np.ndarray) -> Iterator[range]:
     """Yield ranges of sequences that are all sparse, or all dense and in total not much larger than ``AT_ONCE``."""
     part = (sizes // AT_ONCE).tolist()
     kinds = [None if sp.issparse(matrix) else part[i] for i, matrix in enumerate(matrices)]
@@ -234,7 +234,7 @@ def alike(matrices: list[Any], sizes: np.ndarray) -> Iterator[range]:
         yield range(members[0], members[-1] + 1)
 
 
-def some_rows(matrices: list[Any], part: range, owner: str) -> Rows:
+def rows_of_run(matrices: list[Any], part: range, owner: str) -> Rows:
     """Return the CSR rows of the sequences in a range, which are all dense or all sparse."""
     if not sp.issparse(matrices[part[0]]):
         return dense_rows(np.concatenate([matrices[i] for i in part]))
@@ -268,10 +268,10 @@ def joined(parts: list[Rows]) -> Rows:
         return parts[0]
     n_rows, room = sum(part.n_rows for part in parts), sum(len(part.values) for part in parts)
     packed = packed_type(*{part.values.dtype for part in parts})
-    return assembled(iter(parts), n_rows, room, parts[0].n_features, packed)
+    return concatenated_rows(iter(parts), n_rows, room, parts[0].n_features, packed)
 
 
-def assembled(parts: Iterator[Rows], n_rows: int, room: int, n_features: int, packed: Any) -> Rows:
+def concatenated_rows(parts: Iterator[Rows], n_rows: int, room: int, n_features: int, packed: Any) -> Rows:
     """Return the concatenation of CSR rows from an iterator, with values of the type ``packed``.
 
     Each part is computed when it is needed and freed after it is copied, so that only one is in memory at a time.

@@ -13,10 +13,10 @@ from scipy.optimize import linear_sum_assignment
 from bcfw.errors import InputError
 from bcfw.inputs.examples import check_same_length, read_list
 from bcfw.inputs.numbers import LARGEST, dense, no_feature, real, unmasked, weight_vector
-from bcfw.models.base.adapter import Form
+from bcfw.models.base.adapter import ModelAdapter
 from bcfw.models.base.model import Model
 from bcfw.models.python.feature_vectors import DenseVectors
-from bcfw.models.python.python_adapter import PythonForm
+from bcfw.models.python.python_adapter import PythonAdapter
 from bcfw.models.python.python_routines import BlackBoxData
 from bcfw.options import Flag, NonNegative
 
@@ -127,7 +127,7 @@ class Matching(Model):
         weights = weight_vector(w, self.dim, "Matching")
         return [(pair.rows @ weights).reshape(pair.shape) for pair in self._pairs(X)]
 
-    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Form, BlackBoxData]:
+    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[ModelAdapter, BlackBoxData]:
         if type(self) is not Matching:  # a subclass may override features, loss or oracle
             return super()._open(X, y, sample_weight)
         check_same_length(X, y, "Matching")
@@ -135,19 +135,19 @@ class Matching(Model):
         bound = self._bound_to(first)
         return bound._packed([first, *bound._pairs(X, start=1)], y)
 
-    def _open_bound(self, X: Any, y: Any) -> tuple[Form, BlackBoxData]:
+    def _open_bound(self, X: Any, y: Any) -> tuple[ModelAdapter, BlackBoxData]:
         if type(self) is not Matching:
             return super()._open_bound(X, y)
         check_same_length(X, y, "Matching")
         return self._packed(self._pairs(X), y)
 
-    def _packed(self, pairs: list[Pair], y: Any) -> tuple[MatchingForm, BlackBoxData]:
+    def _packed(self, pairs: list[Pair], y: Any) -> tuple[MatchingAdapter, BlackBoxData]:
         truths = [self._truth(y[i], pair.shape, f"Matching: example {i}") for i, pair in enumerate(pairs)]
         phi = [
             PackedMatching.features(pair, np.flatnonzero(truth.labels == SURE))
             for pair, truth in zip(pairs, truths, strict=True)
         ]
-        return MatchingForm(self), BlackBoxData(PackedMatching, pairs, truths, DenseVectors(int(self.dim or 0)), phi)
+        return MatchingAdapter(self), BlackBoxData(PackedMatching, pairs, truths, DenseVectors(int(self.dim or 0)), phi)
 
     def _pairs(self, X: Any, start: int = 0) -> list[Pair]:
         examples = read_list(X, "X", "Matching")[start:]
@@ -174,7 +174,7 @@ class Matching(Model):
         return Truth(labels, gain.reshape(shape), n_sure, miss, extra)
 
 
-class MatchingForm(PythonForm):
+class MatchingAdapter(PythonAdapter):
     """Adapter for :class:`Matching`: examples are packed once, and their arrays identify the data."""
 
     def data_arrays(self, data: BlackBoxData) -> list[np.ndarray]:

@@ -1,7 +1,7 @@
 """The compiled passes that several solvers share, as templates, and the contract of the routines that they call.
 
 A *template* is a plain Python function that calls a model's routines by the names in :mod:`bcfw.passes.contract`.
-:class:`bcfw.compile.KernelSet` copies it with one model's routines bound to these names and compiles the copy, or
+:class:`bcfw.compile.RoutineSet` copies it with one model's routines bound to these names and compiles the copy, or
 leaves it interpreted for models written in Python. A pass that may end early takes ``first``, the visit to begin with,
 and returns the number of visits that are done.
 

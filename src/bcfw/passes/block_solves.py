@@ -33,9 +33,9 @@ from bcfw.passes.records import (
     STEP,
     STEPS,
     STOP,
-    Lists,
+    PartLists,
     State,
-    StepRule,
+    StepSettings,
 )
 
 
@@ -43,12 +43,12 @@ def solve_pass(
     data_fields: Any,
     work_fields: Any,
     state_fields: Any,
-    tally: np.ndarray,
+    counters: np.ndarray,
     first: int,
     visits_fields: Any,
     rule_fields: Any,
     mode: int,
-    hinges: np.ndarray,
+    hinge_losses: np.ndarray,
     lists_fields: Any,
 ) -> int:
     """Template: maximise the dual over one block at a time, with all other blocks fixed.
@@ -61,17 +61,18 @@ def solve_pass(
     Returns
     -------
     int
-        How many visits are done. If the pass ends early, ``tally[STOP]`` says why and ``tally[BLOCK]`` at which block.
+        How many visits are done. If the pass ends early, ``counters[STOP]`` says why and ``counters[BLOCK]`` at which
+        block.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)
     visits = Visits(*visits_fields)
-    rule = StepRule(*rule_fields)
-    lists = Lists(*lists_fields)
+    rule = StepSettings(*rule_fields)
+    lists = PartLists(*lists_fields)
     for j in range(first, visits.n_visits):
         i = next_block(visits, j)
-        tally[BLOCK] = i
+        counters[BLOCK] = i
         scored = False
         if mode == STEP:
             load_parts(data, i, lists.size[i], lists.parts[i], work)
@@ -81,26 +82,26 @@ def solve_pass(
         if mode == CERTIFY:
             hinge, maximal = answer_and_direction(data, i, state.w, state, work)
             if not maximal:
-                tally[STOP] = NOT_MAXIMAL
+                counters[STOP] = NOT_MAXIMAL
                 return j
-            hinges[0, i] = hinge
-            hinges[1, i] = hinge
+            hinge_losses[0, i] = hinge
+            hinge_losses[1, i] = hinge
             lists.size[i] = list_parts(data, i, lists.slack, state.mu, work, lists.parts[i])
             continue
         scale = state.c[i] / rule.lam
         state.gap[i] = state.c[i] * solve_parts(data, i, scale, state.mu, work)
         if not reserve(data, i, state.mu, work):
-            tally[STOP] = NEEDS_ROOM
+            counters[STOP] = NEEDS_ROOM
             return j
-        tally[CALLS] += 1.0
-        tally[STEPS] += 1.0
+        counters[CALLS] += 1.0
+        counters[STEPS] += 1.0
         along = state.c[i] * slope(data, i, state.w, work)
         curvature = state.c[i] * scale * sqnorm(data, i, work)
         lists.idle[i] = not (along > 0.0 or curvature > 0.0)
         if lists.idle[i]:
             continue
         # The best d gains at least half its curvature; the slope of a short d is lost in rounding.
-        tally[GAIN] += max(along - 0.5 * curvature, 0.5 * curvature)
+        counters[GAIN] += max(along - 0.5 * curvature, 0.5 * curvature)
         advance(data, i, 1.0, work, state.mu)
         apply(data, i, -scale, work, state.w)
         state.ell[i] += state.c[i] * direction_loss(data, i, work)

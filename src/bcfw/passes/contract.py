@@ -1,7 +1,7 @@
 """The routines that a model provides for the compiled passes: their names, arguments and duties.
 
 The functions in this module are placeholders that document the routines. A pass calls them by name;
-:class:`bcfw.compile.KernelSet` replaces them by a model's own functions before anything runs. Notation: block i has
+:class:`bcfw.compile.RoutineSet` replaces them by a model's own functions before anything runs. Notation: block i has
 parts z(y) in R^p, scores ``theta_i(w) = l_i + B_i'w``, features ``phi(x_i, y) = B_i z(y)`` and loss
 ``L_i(y) = l_i'(z(y) - z(y_i))``, so that ``H_i(y; w) = theta_i'(z(y) - z(y_i))``. Each model chooses its parts
 (``z(y) = phi(x_i, y)`` with ``B_i = I`` always works: see :class:`bcfw.CompiledModel`).
@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 from bcfw.errors import ModelError
 from bcfw.passes.records import ALL_PARTS
 
@@ -211,9 +211,9 @@ BOUNDED = False
 
 
 @functools.cache
-def with_bounds(kernels: KernelSet) -> KernelSet:
+def with_bounds(routines: RoutineSet) -> RoutineSet:
     """Return a model's routines with ``BOUNDED`` set, for problems with bounds on w."""
-    return kernels.rebound(BOUNDED=True)
+    return routines.rebound(BOUNDED=True)
 
 
 def touched(data: Any, i: int, work: Any, out: np.ndarray) -> int:
@@ -287,7 +287,7 @@ def add_expected(data: Any, i: int, s: float, parts: np.ndarray, work: Any) -> N
 BLOCK_SOLVE_NAMES = ("load_parts", "listed_scores", "solve_parts", "direction_loss", "list_parts")
 
 #: Every name that a model's routines must bind.
-KERNEL_NAMES = (
+ROUTINE_NAMES = (
     "Data",
     "Work",
     "fetch",
@@ -321,13 +321,13 @@ KERNEL_NAMES = (
 )
 
 
-def kernel_set(
+def routine_set(
     home: ModuleType | Mapping[str, Any],
     more: Mapping[str, Any],
     shared: Mapping[str, Any] | None = None,
     **options: Any,
-) -> KernelSet:
-    """Return a model's routines as a ``KernelSet``, read from the module in which they are written.
+) -> RoutineSet:
+    """Return a model's routines as a ``RoutineSet``, read from the module in which they are written.
 
     Raises a ``ModelError`` if a routine is missing. Routines with a default in this module may be left out: ``fetch``,
     ``reserve`` (models whose averages have a fixed size need none), ``direction_from_average``, ``slot_value``,
@@ -336,7 +336,7 @@ def kernel_set(
     Parameters
     ----------
     home : module or mapping
-        Where routines are looked up, by the names in ``KERNEL_NAMES`` and the names in ``shared``.
+        Where routines are looked up, by the names in ``ROUTINE_NAMES`` and the names in ``shared``.
     more : mapping
         Further bindings; they take precedence over ``home``.
     shared : mapping or None
@@ -344,7 +344,7 @@ def kernel_set(
         part of the contract. A helper has its name in this mapping, too, with the value None if the model must write
         it.
     options
-        The options of :class:`bcfw.compile.KernelSet`.
+        The options of :class:`bcfw.compile.RoutineSet`.
     """
     found = vars(home) if isinstance(home, ModuleType) else home
     optional = {
@@ -358,12 +358,12 @@ def kernel_set(
         "EXACT": EXACT,
     }
     common = {} if shared is None else shared
-    names = dict.fromkeys([*KERNEL_NAMES, *common])
+    names = dict.fromkeys([*ROUTINE_NAMES, *common])
     bindings = {**optional, **common, **{name: found[name] for name in names if name in found}, **more}
     missing = [name for name in names if bindings.get(name) is None]
     if missing:
         raise ModelError(
-            f"the kernels in {found.get('__name__', 'this set')} lack {', '.join(missing)}; see bcfw.passes.contract, "
+            f"the routines in {found.get('__name__', 'this set')} lack {', '.join(missing)}; see bcfw.passes.contract, "
             "and bcfw.models.shared.labelings and part_vectors for shared ones"
         )
-    return KernelSet(bindings, **options)
+    return RoutineSet(bindings, **options)

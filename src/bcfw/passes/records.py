@@ -45,7 +45,7 @@ class Store(NamedTuple):
     loss : (n, capacity) loss of each labeling
     used : (n, capacity) the round in which the oracle last returned the labeling
     size : (n,) number of slots in use
-    rest, rest_loss : (n,) mass of the rest, which is the mass on ``mu``, and the averaged loss of ``mu``
+    folded_mass, rest_loss : (n,) mass of the rest, which is the mass on ``mu``, and the averaged loss of ``mu``
     """
 
     labels: Any
@@ -53,11 +53,11 @@ class Store(NamedTuple):
     loss: np.ndarray
     used: np.ndarray
     size: np.ndarray
-    rest: np.ndarray
+    folded_mass: np.ndarray
     rest_loss: np.ndarray
 
 
-class Lists(NamedTuple):
+class PartLists(NamedTuple):
     """The parts of every block that may move until the next certificate, for exact block solves.
 
     Attributes
@@ -74,7 +74,7 @@ class Lists(NamedTuple):
     slack: float
 
 
-#: Value of ``Lists.size``: all parts of the block are listed.
+#: Value of ``PartLists.size``: all parts of the block are listed.
 ALL_PARTS = -1
 
 
@@ -82,7 +82,7 @@ ALL_PARTS = -1
 STEP, CERTIFY = range(2)
 
 
-class StepRule(NamedTuple):
+class StepSettings(NamedTuple):
     """The settings of a step: regularisation, step size rule, averaging, and bounds on w with their scratch arrays.
 
     Attributes
@@ -111,12 +111,12 @@ class StepRule(NamedTuple):
     n_moved: np.ndarray
 
 
-#: Values of ``StepRule.size``: the maximiser of the dual; ``2n/(k + 2n)`` at step k; the maximiser of the dual without
-#: bounds on w, which is safe but too short if w has bounds (gaps-2016, App. H).
+#: Values of ``StepSettings.size``: the maximiser of the dual; ``2n/(k + 2n)`` at step k; the maximiser of the dual
+#: without bounds on w, which is safe but too short if w has bounds (gaps-2016, App. H).
 EXACT_SIZE, DECAY_SIZE, SHORT_SIZE = range(3)
 
 
-class StorePlan(NamedTuple):
+class StoreUse(NamedTuple):
     """How a pass uses the store.
 
     Attributes
@@ -138,7 +138,7 @@ class StorePlan(NamedTuple):
     oldest: int
 
 
-#: Values of ``StorePlan.step``, ``StorePlan.away_corner`` and ``StorePlan.source``.
+#: Values of ``StoreUse.step``, ``StoreUse.away_corner`` and ``StoreUse.source``.
 FW, PAIRWISE, AWAY, BEST = range(4)
 
 WORST, MOST_GAIN = range(2)
@@ -147,15 +147,15 @@ ORACLE, CACHE_FIRST, STORE_ONLY = range(3)
 
 
 #: How the search for a corner ended: with a stored corner, with the oracle's output, or without a corner. The last two
-#: values are also the values of ``tally[STOP]``: the oracle was not maximal; the averages need more room.
+#: values are also the values of ``counters[STOP]``: the oracle was not maximal; the averages need more room.
 FROM_STORE, FROM_ORACLE, NOT_MAXIMAL, NEEDS_ROOM = range(4)
 
 
-#: Entries of the ``tally`` array that a pass updates: the steps of the whole run (k); the dual gain, the oracle calls
-#: and the steps that left a labeling without mass, in this pass; why the pass ended early, and at which block; then for
-#: each of two averaging tracks the steps since averaging began (s) and the running sum of ell.
+#: Entries of the ``counters`` array that a pass updates: the steps of the whole run (k); the dual gain, the oracle
+#: calls and the steps that left a labeling without mass, in this pass; why the pass ended early, and at which block;
+#: then for each of two averaging tracks the steps since averaging began (s) and the running sum of ell.
 STEPS, GAIN, CALLS, DROPS, STOP, BLOCK, AVERAGED_STEPS = range(7)
 
 TRACK_SIZE = 2
 
-TALLY_SIZE = AVERAGED_STEPS + 2 * TRACK_SIZE
+N_COUNTERS = AVERAGED_STEPS + 2 * TRACK_SIZE

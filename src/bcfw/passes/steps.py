@@ -12,9 +12,9 @@ from bcfw.passes.records import AVERAGED_STEPS, DECAY_SIZE, GAIN, SHORT_SIZE, ST
 
 
 def line_search(
-    data: Any, i: int, gap: float, gamma_max: float, state: Any, work: Any, rule: Any, tally: np.ndarray
+    data: Any, i: int, gap: float, gamma_max: float, state: Any, work: Any, rule: Any, counters: np.ndarray
 ) -> float:
-    """Return the step size in [0, gamma_max] along the current direction d, and add the dual gain to the tally.
+    """Return the step size in [0, gamma_max] along the current direction d, and add the dual gain to the counters.
 
     ``gap`` is the slope of the dual along d, ``c_i theta_i'd``. Since ``w_s - w_i = -c_i/lam B_i d``, the curvature
     ``lam |w_i - w_s|^2`` is ``c_i^2/lam |B_i d|^2``. With bounds on w, the curvature of the unbounded coordinates is
@@ -23,10 +23,10 @@ def line_search(
     curvature = state.c[i] * state.c[i] / rule.lam * sqnorm(data, i, work)
     free = read_box_direction(data, i, curvature, state, work, rule)
     if rule.size == DECAY_SIZE:
-        gamma = 2.0 * rule.decay_blocks / (tally[STEPS] + 2.0 * rule.decay_blocks)
+        gamma = 2.0 * rule.decay_blocks / (counters[STEPS] + 2.0 * rule.decay_blocks)
     else:
         gamma = best_step(gap, curvature, free, gamma_max, rule)
-    tally[GAIN] += gain_of_step(gamma, gap, free, rule)
+    counters[GAIN] += gain_of_step(gamma, gap, free, rule)
     return gamma
 
 
@@ -76,14 +76,16 @@ def gain_of_step(gamma: float, gap: float, free: float, rule: Any) -> float:
     return box_gain(gamma, gap, free, rule.lam, rule.box, rule.moved[: rule.n_moved[0]])
 
 
-def move(data: Any, i: int, gamma: float, change: float, state: Any, work: Any, rule: Any, tally: np.ndarray) -> None:
+def move(
+    data: Any, i: int, gamma: float, change: float, state: Any, work: Any, rule: Any, counters: np.ndarray
+) -> None:
     """Move w by gamma along the current direction, add ``change`` to ell_i, and update the running averages.
 
     A track averages the iterates w_1, ..., w_s after its own steps; the weighted average is ``w - 2/(s(s+1)) U`` with
     ``U = sum_j j(j-1)/2 (w_j - w_{j-1})``. A step that belongs to another track is part of the difference to the
     track's next iterate.
     """
-    tally[STEPS] += 1.0
+    counters[STEPS] += 1.0
     scale = -gamma * state.c[i] / rule.lam
     # Target -1 is w itself, targets 0, 1, ... are the sums U of the tracks.
     for target in range(-1, rule.averages.shape[0]):
@@ -92,10 +94,10 @@ def move(data: Any, i: int, gamma: float, change: float, state: Any, work: Any, 
         if target >= 0:
             place = AVERAGED_STEPS + target * TRACK_SIZE
             out = rule.averages[target]
-            past = 0.5 * tally[place] * (tally[place] + 1.0)
-            tally[place + 1] += change * past
+            past = 0.5 * counters[place] * (counters[place] + 1.0)
+            counters[place + 1] += change * past
             if target == rule.track:
-                tally[place] += 1.0
+                counters[place] += 1.0
         if gamma > 0.0 and past > 0.0:
             apply(data, i, scale * past, work, out)
     if gamma > 0.0:

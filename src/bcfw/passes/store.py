@@ -45,7 +45,7 @@ def corner_values(
     truth = value[0]
     for s in range(store.size[i]):
         value[s] -= truth
-    if store.rest[i] == 0.0:
+    if store.folded_mass[i] == 0.0:
         return 0.0
     start_direction(data, i, work)
     add_average(data, i, 1.0, state.mu, work)
@@ -57,7 +57,7 @@ def corner_values(
 
 def average_value(i: int, store: Any, value: np.ndarray, value_rest: float) -> float:
     """Return the value of the block's average, ``sum_y alpha_i(y) H_i(y; w)``."""
-    total = store.rest[i] * value_rest
+    total = store.folded_mass[i] * value_rest
     for s in range(store.size[i]):
         total += store.alpha[i, s] * value[s]
     return total
@@ -110,10 +110,10 @@ def fold(data: Any, i: int, slot: int, state: Any, store: Any, work: Any) -> boo
     if not reserve(data, i, state.mu, work):
         return False
     mass = store.alpha[i, slot]
-    joint = store.rest[i] + mass
+    joint = store.folded_mass[i] + mass
     advance(data, i, mass / joint, work, state.mu)
     store.rest_loss[i] += mass / joint * (store.loss[i, slot] - store.rest_loss[i])
-    store.rest[i] = joint
+    store.folded_mass[i] = joint
     store.alpha[i, slot] = 0.0
     return True
 
@@ -136,7 +136,7 @@ def add_block(data: Any, i: int, s: float, more_rest: float, state: Any, store: 
 
     Called before :func:`add_labeling` of other labelings.
     """
-    share = s * store.rest[i] + more_rest
+    share = s * store.folded_mass[i] + more_rest
     if share != 0.0:
         add_average(data, i, share, state.mu, work)
     for slot in range(store.size[i]):

@@ -24,9 +24,9 @@ from bcfw.passes.records import (
     STOP,
     STORE_ONLY,
     State,
-    StepRule,
+    StepSettings,
     Store,
-    StorePlan,
+    StoreUse,
 )
 from bcfw.passes.store import average_value, corner_values, drop_stale, slot_of_current
 from bcfw.passes.store_steps import pairwise_from_worst, take_step
@@ -39,12 +39,12 @@ def store_pass(
     data_fields: Any,
     work_fields: Any,
     state_fields: Any,
-    tally: np.ndarray,
+    counters: np.ndarray,
     first: int,
     visits_fields: Any,
     rule_fields: Any,
     mode: int,
-    hinges: np.ndarray,
+    hinge_losses: np.ndarray,
     store_fields: Any,
     plan_fields: Any,
     value: np.ndarray,
@@ -52,37 +52,39 @@ def store_pass(
     """Template: at each block find a corner, by the oracle or in the store, and step towards it.
 
     In mode ``CERTIFY`` a visit calls the oracle and takes no step: it writes the block's structured hinge loss and an
-    upper bound of it to ``hinges`` (2, n), and the block's gap. ``value`` is scratch, as long as the store's capacity.
+    upper bound of it to ``hinge_losses`` (2, n), and the block's gap. ``value`` is scratch, as long as the store's
+    capacity.
 
     Returns
     -------
     int
-        How many visits are done. If the pass ends early, ``tally[STOP]`` says why and ``tally[BLOCK]`` at which block.
+        How many visits are done. If the pass ends early, ``counters[STOP]`` says why and ``counters[BLOCK]`` at which
+        block.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)
     visits = Visits(*visits_fields)
-    rule = StepRule(*rule_fields)
+    rule = StepSettings(*rule_fields)
     store = Store(*store_fields)
-    plan = StorePlan(*plan_fields)
+    plan = StoreUse(*plan_fields)
     for j in range(first, visits.n_visits):
         i = next_block(visits, j)
-        tally[BLOCK] = i
+        counters[BLOCK] = i
         found, best, hinge, value_rest = find_corner(data, i, state, store, work, plan, mode, value)
         if found in (NOT_MAXIMAL, NEEDS_ROOM):
-            tally[STOP] = found
+            counters[STOP] = found
             return j
         if mode == CERTIFY:
-            hinges[0, i] = hinge
-            hinges[1, i] = hinge_upper_bound(data, i, state.w, hinge, work)
+            hinge_losses[0, i] = hinge
+            hinge_losses[1, i] = hinge_upper_bound(data, i, state.w, hinge, work)
             continue
-        if not take_step(data, i, best, value_rest, state, store, work, rule, plan, tally, value):
-            tally[STOP] = NEEDS_ROOM
+        if not take_step(data, i, best, value_rest, state, store, work, rule, plan, counters, value):
+            counters[STOP] = NEEDS_ROOM
             return j
         if found == FROM_ORACLE:  # counted last: a visit that lacked room is repeated and must find the state unchanged
             note_gap(visits, i, state.gap[i])
-            tally[CALLS] += 1.0
+            counters[CALLS] += 1.0
     return visits.n_visits
 
 
@@ -115,13 +117,13 @@ def find_corner(
     if mode == STEP:
         drop_stale(data, i, plan.oldest, store, work)
     hinge = call_oracle(data, i, state.w, work)
-    rest = store.rest[i]
+    rest = store.folded_mass[i]
     if mode == STEP:
         best = slot_of_current(data, i, state, store, work)
         if best < 0:
             return NEEDS_ROOM, best, hinge, value_rest
         store.used[i, best] = plan.round
-    if CACHED and plan.source == CACHE_FIRST and store.rest[i] == rest:
+    if CACHED and plan.source == CACHE_FIRST and store.folded_mass[i] == rest:
         value[best] = hinge  # the other values are known, unless a labeling was folded
     else:
         value_rest = corner_values(data, i, state.w, False, state, store, work, value)

@@ -11,7 +11,7 @@ from bcfw.dual import Certificate, change_lam
 from bcfw.errors import OptionError
 from bcfw.options import Choice, NonNegative, Positive
 from bcfw.path.path_result import RegularizationPath
-from bcfw.path.solving import SOLVED, Solution, Tracer, opened
+from bcfw.path.solving import SOLVED, PathSolver, Solution, open_path_solver
 from bcfw.run import Callback
 from bcfw.solvers import Solver
 
@@ -79,7 +79,7 @@ def grid_path(
     WARM_START.check("", "warm_start", warm_start)
     NonNegative(1e-3).check("", "tol", tol)
     Positive(None, or_none=True).check("", "eps", eps)
-    with opened(
+    with open_path_solver(
         model,
         X,
         y,
@@ -93,11 +93,13 @@ def grid_path(
         n_jobs=n_jobs,
         verbose=verbose,
         is_grid=True,
-    ) as tracer:
-        tracer.eps = tracer.run.gap_target = tol * tracer.run.value_at_zero if eps is None else float(eps)
-        tracer.run.ends = values[0], values[-1]
-        tracer.finish(go_through(tracer, values, warm_start))
-    return tracer.path
+    ) as path_solver:
+        path_solver.eps = path_solver.run.gap_target = (
+            tol * path_solver.run.value_at_zero if eps is None else float(eps)
+        )
+        path_solver.run.ends = values[0], values[-1]
+        path_solver.finish(go_through(path_solver, values, warm_start))
+    return path_solver.path
 
 
 def read_lambdas(lambdas: Any) -> list[float]:
@@ -114,23 +116,23 @@ def read_lambdas(lambdas: Any) -> list[float]:
     return [float(value) for value in np.unique(values)[::-1]]
 
 
-def go_through(tracer: Tracer, values: list[float], warm_start: str | None) -> str:
+def go_through(path_solver: PathSolver, values: list[float], warm_start: str | None) -> str:
     """Solve at every value of lam, and return the status of the grid."""
     solution: Solution | None = None
     for lam in values:
-        solution = tracer.solve(move_to(tracer, lam, warm_start, solution))
-        tracer.keep(solution)
-        if tracer.run.status not in SOLVED:
-            return str(tracer.run.status)
+        solution = path_solver.solve(move_to(path_solver, lam, warm_start, solution))
+        path_solver.keep(solution)
+        if path_solver.run.status not in SOLVED:
+            return str(path_solver.run.status)
     return "complete"
 
 
-def move_to(tracer: Tracer, lam: float, warm_start: str | None, before: Solution | None) -> Certificate | None:
+def move_to(path_solver: PathSolver, lam: float, warm_start: str | None, before: Solution | None) -> Certificate | None:
     """Change the problem to the next lam, and return the certificate of its point at this lam; None if unknown."""
-    problem = tracer.problem
+    problem = path_solver.problem
     if before is not None and warm_start == "shrink":
-        return tracer.shrink(lam, before)
+        return path_solver.shrink(lam, before)
     if warm_start is None:
-        problem.start_anew(problem.state.c)
+        problem.reset(problem.state.c)
     change_lam(problem, lam, keep="alpha")
     return None

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import InputError
-from bcfw.inputs.examples import by_position, check_same_length
+from bcfw.inputs.examples import check_same_length, indexable_examples
 from bcfw.inputs.sample_weights import block_shares, read_sample_weight
 from bcfw.options import NonNegative, Positive
 from bcfw.path.validation import Validation, validation
-from bcfw.path.weights_by_lam import COUNTS, PREFIX, SAME_LAM, Trace
+from bcfw.path.weights_by_lam import COUNTS, PREFIX, SAME_LAM, Breakpoints
 from bcfw.result import predict
 from bcfw.run import duration
 from bcfw.storage.checked_arrays import SavedArrays
@@ -27,7 +27,7 @@ FIGURES: dict[str, type] = {
     "is_grid": bool,
 }
 
-#: Name of the saved array ``origin``, beside the arrays of the trace.
+#: Name of the saved array ``origin``, beside the arrays of the breakpoints.
 ORIGIN = PREFIX + "origin"
 
 
@@ -80,7 +80,7 @@ class RegularizationPath:
     model: Any
     is_grid: bool
     origin: np.ndarray
-    _trace: Trace
+    _breakpoints: Breakpoints
     snapshot: dict[str, Any] = field(default_factory=dict)
     compile_seconds: float = 0.0
     lambdas: np.ndarray = field(init=False)
@@ -89,14 +89,14 @@ class RegularizationPath:
     history: dict[str, np.ndarray] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.lambdas, self.gaps = self._trace.column("lam"), self._trace.column("gap")
-        self.norms = np.sqrt(2.0 * np.array([bound.norm for bound in self._trace.bounds]))
-        self.history = {name: self._trace.column(name) for name in COUNTS}
+        self.lambdas, self.gaps = self._breakpoints.column("lam"), self._breakpoints.column("gap")
+        self.norms = np.sqrt(2.0 * np.array([bound.norm for bound in self._breakpoints.bounds]))
+        self.history = {name: self._breakpoints.column(name) for name in COUNTS}
 
     @property
     def certified(self) -> bool:
         """Whether the gaps and all results of :meth:`bound` are proved."""
-        return self._trace.certified
+        return self._breakpoints.certified
 
     @property
     def end(self) -> float:
@@ -106,7 +106,7 @@ class RegularizationPath:
     def weights(self, lam: float) -> np.ndarray:
         """Return the (d,) weights for any lam that the path covers, or for any lam of a grid."""
         lam, j = self._place(lam)
-        w = self._trace.weights[j]
+        w = self._breakpoints.weights[j]
         return self.origin + self.lambdas[0] / lam * (w - self.origin) if lam > self.lambdas[0] else w
 
     def bound(self, lam: float) -> float:
@@ -114,7 +114,7 @@ class RegularizationPath:
         lam, j = self._place(lam)
         if lam > self.lambdas[0]:
             return float(self.gaps[0] * self.lambdas[0] / lam)
-        return float(self._trace.bounds[j].at(min(lam, self.lambdas[j])))
+        return float(self._breakpoints.bounds[j].at(min(lam, self.lambdas[j])))
 
     def predict(self, lam: float, X: Any) -> Any:
         """Return the model's predictions for the inputs X with the weights for lam."""
@@ -127,7 +127,7 @@ class RegularizationPath:
         """
         values: list[float] = []
         before = None
-        for w in self._trace.weights:
+        for w in self._breakpoints.weights:
             same = before is not None and np.array_equal(w, before)
             values.append(values[-1] if same else measure(w))
             before = w
@@ -153,7 +153,7 @@ class RegularizationPath:
             path.
         """
         NonNegative(0.0).check("validate", "tolerance", tolerance)
-        X, y = by_position(X), by_position(y)
+        X, y = indexable_examples(X), indexable_examples(y)
         check_same_length(X, y, "validate")
         shares = block_shares(read_sample_weight(sample_weight, len(y)), len(y))
         losses = self.evaluate(lambda w: self._loss(w, X, y, shares))
@@ -161,7 +161,7 @@ class RegularizationPath:
 
     def _saved(self, arrays: dict[str, Any]) -> dict[str, Any]:
         """Return the header of a model file, without the model; weights and breakpoints are put into ``arrays``."""
-        arrays |= {**self._trace.arrays(), ORIGIN: self.origin}
+        arrays |= {**self._breakpoints.arrays(), ORIGIN: self.origin}
         figures = {name: kind(getattr(self, name)) for name, kind in FIGURES.items()}
         return {**figures, "solver": solver_header(self.solver, arrays)}
 
@@ -173,7 +173,7 @@ class RegularizationPath:
             solver=saved_solver(header["solver"], saved),
             model=model,
             origin=saved.get(ORIGIN, float, (model.dim,)),
-            _trace=Trace.from_arrays(saved, model.dim),
+            _breakpoints=Breakpoints.from_arrays(saved, model.dim),
         )
 
     def summary(self) -> str:

@@ -11,7 +11,7 @@ from bcfw.dual.certify import certify_state
 from bcfw.errors import OptionError
 from bcfw.options import Flag, Positive
 from bcfw.path.path_result import RegularizationPath
-from bcfw.path.solving import SOLVED, Tracer, opened
+from bcfw.path.solving import SOLVED, PathSolver, open_path_solver
 from bcfw.run import Callback
 from bcfw.solvers import Solver
 
@@ -108,7 +108,7 @@ def regularization_path(
     kappa = KAPPA[bool(exact)] if kappa is None else kappa
     if not Positive(0.9).accepts(kappa) or kappa >= 1:
         raise OptionError(f"kappa must be a number between 0 and 1, both excluded, or None, got {kappa!r}")
-    with opened(
+    with open_path_solver(
         model,
         X,
         y,
@@ -122,43 +122,43 @@ def regularization_path(
         n_jobs=n_jobs,
         verbose=verbose,
         checkpoint=checkpoint,
-    ) as tracer:
-        tracer.eps = float(eps) if tol is None else tol * tracer.run.value_at_zero
-        tracer.run.gap_target = kappa * tracer.eps
-        tracer.run.stale = not exact
-        known = begin(tracer, float(lam_min), warm_start)
-        tracer.finish(follow(tracer, float(lam_min), known))
-    return tracer.path
+    ) as path_solver:
+        path_solver.eps = float(eps) if tol is None else tol * path_solver.run.value_at_zero
+        path_solver.run.gap_target = kappa * path_solver.eps
+        path_solver.run.heuristic = not exact
+        known = start_path(path_solver, float(lam_min), warm_start)
+        path_solver.finish(follow_path(path_solver, float(lam_min), known))
+    return path_solver.path
 
 
-def begin(tracer: Tracer, lam_min: float, warm_start: Any) -> Certificate | None:
+def start_path(path_solver: PathSolver, lam_min: float, warm_start: Any) -> Certificate | None:
     """Change the problem to the first breakpoint and return its certificate; or resume a path and return None."""
-    problem = tracer.problem
+    problem = path_solver.problem
     if warm_start is not None:
-        tracer.resume(warm_start)
+        path_solver.resume(warm_start)
     else:
-        move_to_first_breakpoint(problem, tracer.run.gap_target, lam_min)
-    first = tracer.trace.rows[0]["lam"] if tracer.trace.rows else problem.lam
-    tracer.run.ends = (first, lam_min)
+        move_to_first_breakpoint(problem, path_solver.run.gap_target, lam_min)
+    first = path_solver.breakpoints.rows[0]["lam"] if path_solver.breakpoints.rows else problem.lam
+    path_solver.run.ends = (first, lam_min)
     return certify_state(problem) if warm_start is None else None
 
 
-def follow(tracer: Tracer, lam_min: float, known: Certificate | None) -> str:
+def follow_path(path_solver: PathSolver, lam_min: float, known: Certificate | None) -> str:
     """Go down from breakpoint to breakpoint, and return the status with which the path ends."""
-    problem, run = tracer.problem, tracer.run
+    problem, run = path_solver.problem, path_solver.run
     while True:
-        solution = tracer.solve(known)
-        if run.status not in SOLVED and tracer.trace.rows:
-            tracer.extend(problem.lam)
+        solution = path_solver.solve(known)
+        if run.status not in SOLVED and path_solver.breakpoints.rows:
+            path_solver.extend(problem.lam)
             return str(run.status)
-        tracer.keep(solution)
+        path_solver.keep(solution)
         if run.status not in SOLVED:
             return str(run.status)
-        lam = solution.gap.lower_end(tracer.eps)
+        lam = solution.gap.lower_end(path_solver.eps)
         if lam == 0.0:
             return "complete"
         if lam <= lam_min:
             if problem.lam > lam_min:
-                tracer.extend(lam_min)
+                path_solver.extend(lam_min)
             return "lam_min"
-        known = tracer.shrink(lam, solution)
+        known = path_solver.shrink(lam, solution)

@@ -1,4 +1,4 @@
-"""``Tracer``, which paths and grids share: it opens a problem, solves it at decreasing lam and makes the result."""
+"""``PathSolver``, which paths and grids share: it opens a problem, solves it at decreasing lam and makes the result."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from bcfw.errors import InputError, OptionError, OracleError
 from bcfw.options import Positive
 from bcfw.path.gap_bound import GapBound
 from bcfw.path.path_result import RegularizationPath
-from bcfw.path.weights_by_lam import COUNTS, PREFIX, Changes, Trace
+from bcfw.path.weights_by_lam import COUNTS, PREFIX, Breakpoints, WeightDeltas
 from bcfw.path.whole_run import PathRun
 from bcfw.progress import progress_callbacks
-from bcfw.run import Callback, announced, warn_of_limit
+from bcfw.run import Callback, callbacks_notified, warn_of_limit
 from bcfw.solvers import BCFW, Solver, find_solver
-from bcfw.solvers.auto import USUAL_STORE_COST, choice, has_large_features
-from bcfw.solvers.solver import require_match
+from bcfw.solvers.auto import USUAL_STORE_COST, has_large_features, multiplane_for_cost
+from bcfw.solvers.solver import require_supported
 from bcfw.storage import checkpoints
 from bcfw.storage.checked_arrays import SavedArrays
-from bcfw.training import check_arguments, explained, read_checkpoint, require_loss, thread_count
+from bcfw.training import check_arguments, compile_errors_explained, read_checkpoint, require_loss, thread_count
 
 #: The solvers for each lam if none is given. USUAL_SOLVER needs few oracle calls from one lam to the next. If lam is so
 #: small that the features are large in comparison, steps on one example at a time make hardly any progress, and
 #: SOLVER_OF_LARGE_FEATURES is used.
 USUAL_SOLVER = BCFW(sampling="gap", step="pairwise", cache="gap")
-SOLVER_OF_LARGE_FEATURES = choice(USUAL_STORE_COST, by_features=True)
+SOLVER_OF_LARGE_FEATURES = multiplane_for_cost(USUAL_STORE_COST, by_features=True)
 
 #: Names in a saved path of its eps, of a hash of its shares and bounds, and of its counts.
 EPS, SHARES, COUNTED = PREFIX + "eps", PREFIX + "shares", PREFIX + "counted"
@@ -66,7 +66,7 @@ class Solution(NamedTuple):
 
 
 @dataclass
-class Tracer:
+class PathSolver:
     """Solves one problem at decreasing values of lam and stores the breakpoints.
 
     Attributes
@@ -86,13 +86,13 @@ class Tracer:
     is_grid: bool
     eps: float = np.inf
     origin: np.ndarray = field(init=False)
-    trace: Trace = field(init=False)
+    breakpoints: Breakpoints = field(init=False)
     earlier: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0.0))
     path: RegularizationPath = field(init=False)
 
     def __post_init__(self) -> None:
-        self.origin = self.problem.clip(np.zeros(self.problem.form.dim))
-        self.trace = Trace(Changes(self.problem.form.dim))
+        self.origin = self.problem.clip(np.zeros(self.problem.adapter.dim))
+        self.breakpoints = Breakpoints(WeightDeltas(self.problem.adapter.dim))
 
     @property
     def solver(self) -> Solver:
@@ -136,23 +136,23 @@ class Tracer:
     def shrink(self, lam: float, before: Solution) -> Certificate:
         """Change to a smaller lam, keep the weights of the solution ``before``, and return their certificate there."""
         change_lam(self.problem, lam, keep="w")
-        if self.run.stale:  # errors would add up: block gaps are unknown until all blocks are visited again
+        if self.run.heuristic:  # errors would add up: block gaps are unknown until all blocks are visited again
             self.problem.state.gap[:] = np.inf
         return self.certificate(before.w, before.hinge)
 
     def keep(self, solution: Solution) -> None:
         """Add the current lam as a breakpoint, with the weights of ``solution``."""
         self._append(solution.w, solution.gap, self.problem.lam)
-        self.trace.certified &= solution.certified and not self.run.stale
+        self.breakpoints.certified &= solution.certified and not self.run.heuristic
 
     def extend(self, lam: float) -> None:
         """Add a smaller lam as a breakpoint, with the weights of the last breakpoint, whose gap is small enough."""
-        self._append(self.trace.weights.last, self.trace.bounds[-1], lam)
+        self._append(self.breakpoints.weights.last, self.breakpoints.bounds[-1], lam)
 
     def _append(self, w: np.ndarray, gap: GapBound, lam: float) -> None:
-        self.trace.weights.append(w)
-        self.trace.bounds.append(gap)
-        self.trace.rows.append({"lam": lam, "gap": gap.at(lam), **self.counts()})
+        self.breakpoints.weights.append(w)
+        self.breakpoints.bounds.append(gap)
+        self.breakpoints.rows.append({"lam": lam, "gap": gap.at(lam), **self.counts()})
 
     def state(self) -> dict[str, Any]:
         """Return all that is needed to continue the path: dual state, counts, and a description of its problem."""
@@ -161,9 +161,9 @@ class Tracer:
 
     def save(self, file: str | Path) -> None:
         """Write a checkpoint with which the path can be continued; if the file cannot be written, warn."""
-        if self.trace.rows:
+        if self.breakpoints.rows:
             with checkpoints.warned(file):
-                checkpoints.write({**self.state(), **self.trace.arrays()}, file)
+                checkpoints.write({**self.state(), **self.breakpoints.arrays()}, file)
 
     def resume(self, source: Any) -> None:
         """Continue a path: take its dual state, and its breakpoints above the lam of this state."""
@@ -175,10 +175,10 @@ class Tracer:
         self._require_same(saved)
         problem.lam = float(saved.get("lam", float, least=np.finfo(float).tiny))
         snapshots.restore(problem, dict(saved.snapshot), name)
-        if self.run.stale:
+        if self.run.heuristic:
             problem.state.gap[:] = np.inf  # unknown until all blocks are visited again
-        trace = Trace.from_arrays(saved, problem.form.dim) if from_file else source._trace
-        self.trace = trace.down_to(problem.lam)
+        breakpoints = Breakpoints.from_arrays(saved, problem.adapter.dim) if from_file else source._breakpoints
+        self.breakpoints = breakpoints.down_to(problem.lam)
         self.earlier = dict(zip(COUNTS, saved.get(COUNTED, float, (len(COUNTS),), least=0.0).tolist(), strict=True))
 
     def _require_same(self, saved: SavedArrays) -> None:
@@ -205,10 +205,10 @@ class Tracer:
             seconds=counts["seconds"],
             eps=self.eps,
             solver=self.solver,
-            model=self.problem.form.model,
+            model=self.problem.adapter.model,
             is_grid=self.is_grid,
             origin=self.origin,
-            _trace=self.trace,
+            _breakpoints=self.breakpoints,
             snapshot={} if self.is_grid else self.state(),
             compile_seconds=self.run.compile_seconds,
         )
@@ -223,7 +223,7 @@ def shares(problem: DualProblem) -> str:
 
 
 @contextlib.contextmanager
-def opened(
+def open_path_solver(
     model: Any,
     X: Any,
     y: Any,
@@ -238,38 +238,39 @@ def opened(
     verbose: int,
     checkpoint: Any = None,
     is_grid: bool = False,
-) -> Iterator[Tracer]:
-    """Context with a tracer for the problem; on exit, callbacks get its ``path``, and a path that ended early warns.
+) -> Iterator[PathSolver]:
+    """Context with a path solver for the problem; on exit, callbacks get its ``path``, and a path that ended early
+    warns.
 
     The arguments are described at :func:`bcfw.train` and :func:`bcfw.regularization_path`.
     """
     chosen = None if solver is None else find_solver(solver)
-    if chosen is not None and not chosen.gives_weights:
+    if chosen is not None and not chosen.forms_weights:
         raise OptionError(f"{type(chosen).__name__} forms no weights, which a path is made of; use another solver")
     check_arguments(model, y, callbacks, seed)
     Positive(1000, finite=False).check("", "max_passes", max_passes)
     Positive(None, finite=False, or_none=True).check("", "max_seconds", max_seconds)
     everyone = (*callbacks, *progress_callbacks(verbose))
     file, every = read_checkpoint(checkpoint)
-    with announced(everyone) as ended, explained(model):
+    with callbacks_notified(everyone) as ended, compile_errors_explained(model):
         problem = open_problem(model, X, y, 1.0, sample_weight, bounds, thread_count(n_jobs))
-        require_match(chosen or USUAL_SOLVER, problem)
+        require_supported(chosen or USUAL_SOLVER, problem)
         run = PathRun(problem, max_passes, max_seconds=max_seconds, callbacks=everyone)
         require_loss(problem, run, X, y)
-        tracer = Tracer(problem, run, chosen, np.random.default_rng(seed), is_grid)
+        path_solver = PathSolver(problem, run, chosen, np.random.default_rng(seed), is_grid)
         if file is not None:
-            run.autosave = every, lambda: tracer.save(file)
+            run.autosave = every, lambda: path_solver.save(file)
         try:
             with run.interrupt, problem.memory_named():
-                yield tracer
+                yield path_solver
         except OracleError as error:
-            error.result = tracer.result("interrupted") if tracer.trace.rows else None
+            error.result = path_solver.result("interrupted") if path_solver.breakpoints.rows else None
             raise
         finally:
             if file is not None:
-                tracer.save(file)
-        ended(tracer.path)
-    path = tracer.path
+                path_solver.save(file)
+        ended(path_solver.path)
+    path = path_solver.path
     if path.status in LIMITS:
         what = "grid" if is_grid else "path"
         warn_of_limit(f"the {what} ends at lam = {path.lambdas[-1]:.4g} ({path.status}); {LIMITS[path.status]}")

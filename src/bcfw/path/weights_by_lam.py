@@ -1,4 +1,4 @@
-"""``Trace``: the breakpoints of a path with their weights (stored as differences), gap bounds and counts."""
+"""``Breakpoints``: the breakpoints of a path with their weights (stored as differences), gap bounds and counts."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from bcfw.storage.checked_arrays import SavedArrays
 #: Two values of lam whose relative difference is at most this are considered equal.
 SAME_LAM = 1e-12
 
-#: Prefix of the names of a trace's arrays in a saved state.
+#: Prefix of the names of the breakpoints' arrays in a saved state.
 PREFIX = "path_"
 
 #: The counts that are stored for each breakpoint, from the start until it was finished.
 COUNTS = ("passes", "oracle_calls", "seconds")
 
-#: In a saved trace, this value instead of a number of changed entries says that a vector is stored whole.
+#: In saved breakpoints, this value instead of a number of changed entries says that a vector is stored whole.
 WHOLE = -1
 
 
-class Changes:
+class WeightDeltas:
     """A sequence of weight vectors, stored whole or as differences.
 
     A vector that differs from the previous vector in fewer than half of its entries is stored as the indices and values
@@ -71,9 +71,9 @@ class Changes:
         w[kept[0]] = kept[1]
         return w
 
-    def first(self, count: int) -> Changes:
+    def first(self, count: int) -> WeightDeltas:
         """Return the first ``count`` vectors."""
-        some = Changes(self.dim)
+        some = WeightDeltas(self.dim)
         some._kept = self._kept[:count]
         some._last = some[count - 1] if count else some._last
         return some
@@ -89,7 +89,7 @@ class Changes:
         }
 
     @classmethod
-    def from_arrays(cls, saved: SavedArrays, dim: int, count: int) -> Changes:
+    def from_arrays(cls, saved: SavedArrays, dim: int, count: int) -> WeightDeltas:
         """Return the vectors whose :meth:`arrays` were saved."""
         sizes = saved.get(PREFIX + "sizes", np.int64, (count,), WHOLE, dim)
         listed = np.maximum(sizes, 0)
@@ -106,7 +106,7 @@ class Changes:
 
 
 @dataclass
-class Trace:
+class Breakpoints:
     """Breakpoints in descending order of lam, each with its weights.
 
     Attributes
@@ -120,7 +120,7 @@ class Trace:
         Whether all gaps are proved.
     """
 
-    weights: Changes
+    weights: WeightDeltas
     bounds: list[GapBound] = field(default_factory=list)
     rows: list[dict[str, float]] = field(default_factory=list)
     certified: bool = True
@@ -128,25 +128,25 @@ class Trace:
     def column(self, name: str) -> np.ndarray:
         return np.array([row[name] for row in self.rows])
 
-    def down_to(self, lam: float) -> Trace:
-        """Return a trace with the breakpoints above lam, which can be continued."""
+    def down_to(self, lam: float) -> Breakpoints:
+        """Return the breakpoints above lam, which can be continued."""
         count = int(np.sum(self.column("lam") > lam * (1.0 + SAME_LAM))) if self.rows else 0
-        return Trace(self.weights.first(count), self.bounds[:count], self.rows[:count], self.certified)
+        return Breakpoints(self.weights.first(count), self.bounds[:count], self.rows[:count], self.certified)
 
     def arrays(self) -> dict[str, Any]:
-        """Return the whole trace as plain arrays, by names that begin with ``PREFIX``."""
+        """Return all breakpoints as plain arrays, by names that begin with ``PREFIX``."""
         columns = {name: self.column(name).astype(np.float64) for name in ("lam", "gap", *COUNTS)}
         bounds = np.array([list(map(float, bound)) for bound in self.bounds])
         found = {**columns, **self.weights.arrays(), "bounds": bounds, "certified": float(self.certified)}
         return {PREFIX + name: value for name, value in found.items()}
 
     @classmethod
-    def from_arrays(cls, saved: SavedArrays, dim: int) -> Trace:
-        """Return the trace whose :meth:`arrays` were saved; raise InputError if an array is wrong."""
+    def from_arrays(cls, saved: SavedArrays, dim: int) -> Breakpoints:
+        """Return the breakpoints whose :meth:`arrays` were saved; raise InputError if an array is wrong."""
         count = len(saved.get(PREFIX + "lam", float, (None,), least=0.0))
         columns = {name: saved.get(PREFIX + name, float, (count,)) for name in ("lam", "gap", *COUNTS)}
         table = saved.get(PREFIX + "bounds", float, (count, len(GapBound._fields)))
         bounds = [GapBound._make([*row[:-1], bool(row[-1])]) for row in table.tolist()]
         rows = [{name: float(columns[name][j]) for name in columns} for j in range(count)]
         certified = bool(saved.get(PREFIX + "certified", float, (), 0.0, 1.0))
-        return cls(Changes.from_arrays(saved, dim, count), bounds, rows, certified)
+        return cls(WeightDeltas.from_arrays(saved, dim, count), bounds, rows, certified)

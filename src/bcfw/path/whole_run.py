@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.dual import Certificate, DualProblem
-from bcfw.solvers.counted_run import PassInfo, SolverRun
+from bcfw.solvers.counted_run import CountedRun, PassInfo
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class PathInfo(PassInfo):
         return {"lam": self.lam}
 
 
-class PathRun(SolverRun):
+class PathRun(CountedRun):
     """A run over decreasing values of lam.
 
     Most values of lam are solved in one or two passes, so a certificate that only shows that the gap is still too large
@@ -48,7 +48,7 @@ class PathRun(SolverRun):
     ----------
     gap_target : float
         The absolute gap to reach at every lam.
-    stale : bool
+    heuristic : bool
         Whether the stale gap replaces the certificate (the heuristic path).
     ends : (largest, smallest) lam, for displays of progress
     """
@@ -56,7 +56,7 @@ class PathRun(SolverRun):
     def __init__(self, problem: DualProblem, max_passes: float, **options: Any) -> None:
         super().__init__(problem, 0.0, max_passes, **options)
         self.info = PathInfo
-        self.stale = False
+        self.heuristic = False
         self.ends = (1.0, 1.0)
         self._problem = problem
         self._optimism = 1.0
@@ -65,7 +65,7 @@ class PathRun(SolverRun):
         """Prepare for the next lam; ``known`` is the certificate of the starting point at this lam, or None."""
         self.status = None
         self.best = None
-        self.known = known
+        self.start_certificate = known
         if known is None:
             self.rows = []
             self._optimism = 1.0
@@ -99,7 +99,7 @@ class PathRun(SolverRun):
 
     def certify_state(self, problem: DualProblem) -> Certificate:
         stale, dual = self.stale_gap(problem), problem.dual_value()
-        if self.stale and stale <= self.gap_target:
+        if self.heuristic and stale <= self.gap_target:
             return Certificate(dual + stale, dual, stale, np.inf)
         found = super().certify_state(problem)
         self._optimism = max(1.0, found.gap / stale) if stale > 0.0 else 1.0

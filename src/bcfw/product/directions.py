@@ -15,7 +15,7 @@ import numpy as np
 LEAST_MASS = 1e-15
 
 
-class Choice(NamedTuple):
+class ChosenAtoms(NamedTuple):
     """A direction of one block, its slope ``-<g, d>``, the largest step size, and the two ends for :meth:`settle`."""
 
     direction: np.ndarray
@@ -31,15 +31,15 @@ class TowardVertex:
     def __init__(self, x: list[np.ndarray]) -> None:
         self.x = x
 
-    def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> Choice:
+    def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> ChosenAtoms:
         """Return the direction of block i; ``towards`` is ``v - x`` and ``gap`` is ``<g, x - v>``."""
-        return Choice(towards, gap, 1.0, vertex, -1)
+        return ChosenAtoms(towards, gap, 1.0, vertex, -1)
 
     def points(self, i: int) -> np.ndarray | None:
         """Return the atoms of block i, one per row; None if there is no active set."""
         return None
 
-    def settle(self, i: int, choice: Choice, gamma: float) -> None:
+    def settle(self, i: int, choice: ChosenAtoms, gamma: float) -> None:
         """Remove rounding errors from block i after a step of size gamma, and update its active set, if there is one.
 
         Without an active set, a full step (gamma = 1) then ends exactly at the vertex.
@@ -59,7 +59,7 @@ class WithAtoms(TowardVertex):
     def points(self, i: int) -> np.ndarray | None:
         return self.atoms[i].points[: self.atoms[i].count]
 
-    def settle(self, i: int, choice: Choice, gamma: float) -> None:
+    def settle(self, i: int, choice: ChosenAtoms, gamma: float) -> None:
         atoms = self.atoms[i]
         atoms.step(choice, gamma)
         self.x[i][:] = atoms.point()
@@ -68,24 +68,24 @@ class WithAtoms(TowardVertex):
 class Away(WithAtoms):
     """Towards the vertex, or away from the worst atom if f decreases faster in that direction (gaps-2016, Alg. 4)."""
 
-    def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> Choice:
+    def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> ChosenAtoms:
         atoms = self.atoms[i]
         worst = int(atoms.values(gradient).argmax())
         direction = self.x[i] - atoms.points[worst]
         slope, mass = -float(gradient.dot(direction)), float(atoms.mass[worst])
         if gap >= slope or atoms.count == 1:
-            return Choice(towards, gap, 1.0, vertex, -1)
-        return Choice(direction, slope, mass / (1.0 - mass), None, worst)
+            return ChosenAtoms(towards, gap, 1.0, vertex, -1)
+        return ChosenAtoms(direction, slope, mass / (1.0 - mass), None, worst)
 
 
 class Pairwise(WithAtoms):
     """From the worst atom towards the vertex (gaps-2016, Alg. 3)."""
 
-    def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> Choice:
+    def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> ChosenAtoms:
         atoms = self.atoms[i]
         worst = int(atoms.values(gradient).argmax())
         direction = vertex - atoms.points[worst]
-        return Choice(direction, -float(gradient.dot(direction)), float(atoms.mass[worst]), vertex, worst)
+        return ChosenAtoms(direction, -float(gradient.dot(direction)), float(atoms.mass[worst]), vertex, worst)
 
 
 class Blended(WithAtoms):
@@ -95,15 +95,15 @@ class Blended(WithAtoms):
     S. Pokutta, ICML 2022.
     """
 
-    def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> Choice:
+    def choose(self, i: int, gradient: np.ndarray, vertex: np.ndarray, towards: np.ndarray, gap: float) -> ChosenAtoms:
         atoms = self.atoms[i]
         values = atoms.values(gradient)
         worst, best = int(values.argmax()), int(values.argmin())
         if values[worst] - values[best] < gap or worst == best:
-            return Choice(towards, gap, 1.0, vertex, -1)
+            return ChosenAtoms(towards, gap, 1.0, vertex, -1)
         target = atoms.points[best].copy()
         direction = target - atoms.points[worst]
-        return Choice(direction, -float(gradient.dot(direction)), float(atoms.mass[worst]), target, worst)
+        return ChosenAtoms(direction, -float(gradient.dot(direction)), float(atoms.mass[worst]), target, worst)
 
 
 class Atoms:
@@ -129,7 +129,7 @@ class Atoms:
         """Return the convex combination ``sum_a mass_a atom_a``."""
         return np.asarray(self.mass[: self.count].dot(self.points[: self.count]))
 
-    def step(self, choice: Choice, gamma: float) -> None:
+    def step(self, choice: ChosenAtoms, gamma: float) -> None:
         """Change the masses by a step of size gamma, and remove atoms that have lost their mass."""
         if choice.source < 0:
             self.mass[: self.count] *= 1.0 - gamma

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from bcfw.product.checked_oracle import Answer, Oracle, near
-from bcfw.product.directions import Choice, TowardVertex
+from bcfw.product.directions import ChosenAtoms, TowardVertex
 from bcfw.product.steps import Move, Sizes
 from bcfw.product.trackers import Tracker
 from bcfw.run import Info, Run
-from bcfw.selection import Facts, Rule
+from bcfw.selection import Rule, SelectionState
 
 #: The run stalls if the expected decrease of f over all steps between two certificates is at most this share of |f|.
 STALL = 1e-16
@@ -54,7 +54,7 @@ class IterationInfo(Info):
 
 
 @dataclass
-class Certificate:
+class GapReport:
     """Value and full Frank-Wolfe gap ``sum_i <g_i, x_i - v_i>`` of a point x, and whether all block gaps are proven."""
 
     x: list[np.ndarray]
@@ -77,7 +77,7 @@ class Loop:
     """
 
     def __init__(
-        self, tracker: Tracker, oracle: Oracle, directions: TowardVertex, sizes: Sizes, facts: Facts, run: Run
+        self, tracker: Tracker, oracle: Oracle, directions: TowardVertex, sizes: Sizes, facts: SelectionState, run: Run
     ) -> None:
         self.tracker = tracker
         self.oracle = oracle
@@ -89,8 +89,8 @@ class Loop:
         self.lmo_calls = [0] * len(tracker.x)
         self.certificate_calls = 0
         self._rng = np.random.default_rng(0)  # separate from the generator of the run, so that tests do not change it
-        self.latest: Certificate | None = None
-        self.best: Certificate | None = None
+        self.latest: GapReport | None = None
+        self.best: GapReport | None = None
         # gradients and answers of the latest certificate, until they are tested
         self._untested: tuple[Sequence[np.ndarray], list[Answer]] | None = None
         self._promised = math.inf  # sum of gamma * slope over the steps since the latest stall check
@@ -101,7 +101,7 @@ class Loop:
         """Return a copy of the current point, each block in its shape."""
         return [block.reshape(shape).copy() for block, shape in zip(self.tracker.x, self.oracle.shapes, strict=True)]
 
-    def solve(self, rule: Rule, gap_every: int) -> Certificate:
+    def solve(self, rule: Rule, gap_every: int) -> GapReport:
         """Iterate until the run stops, and return the certificate of the result."""
         run, next_certificate = self.run, gap_every
         self.certify()
@@ -122,7 +122,7 @@ class Loop:
         """Do one iteration (flexible-blocks-2026, Alg. 1): find vertices at the current point, then take one step."""
         tracker, oracle, gaps, calls = self.tracker, self.oracle, self.facts.gaps, self.lmo_calls
         moving: list[int] = []
-        choices: list[Choice] = []
+        choices: list[ChosenAtoms] = []
         total, asked = 0.0, 0
         for i in blocks:
             gradient = tracker.block_gradient(i)
@@ -140,7 +140,7 @@ class Loop:
         if moving and self.run.status is None:
             self.step(moving, choices)
 
-    def step(self, moving: list[int], choices: list[Choice]) -> None:
+    def step(self, moving: list[int], choices: list[ChosenAtoms]) -> None:
         """Choose the step sizes of the moving blocks and take the step."""
         directions = [choice.direction for choice in choices]
         slopes = [choice.slope for choice in choices]
@@ -165,7 +165,7 @@ class Loop:
         facts.gaps[:] = [answer.gap for answer in answers]
         facts.certificates += 1
         gap, proven = float(facts.gaps.sum()), all(answer.proven for answer in answers)
-        self.latest = Certificate(self.copy_point(), tracker.value(), gap, facts.gaps.copy(), proven)
+        self.latest = GapReport(self.copy_point(), tracker.value(), gap, facts.gaps.copy(), proven)
         if self.best is None or gap < self.best.gap:
             self.best = self.latest
         if tracker.tested or self.oracle.doubted:
@@ -221,7 +221,7 @@ class Loop:
         self._calls_then = list(self.lmo_calls)
         self._gap_then = latest.gap
 
-    def finish(self) -> Certificate:
+    def finish(self) -> GapReport:
         """Return the certificate of the result: the last one or, if f is not convex, the one with the smallest gap."""
         self.certify()
         self.test()

@@ -12,12 +12,12 @@ from bcfw.errors import InputError, OptionError, nearest
 from bcfw.options import Count, NonNegative, Positive
 from bcfw.product.checked_oracle import Oracle, read_answer, trusted
 from bcfw.product.directions import DIRECTIONS
-from bcfw.product.loop import Certificate, IterationInfo, Loop
+from bcfw.product.loop import GapReport, IterationInfo, Loop
 from bcfw.product.objectives import find_objective
 from bcfw.product.steps import OpenLoop, find_step
 from bcfw.progress import progress_callbacks
-from bcfw.run import Callback, Run, announced, check_callbacks
-from bcfw.selection import Facts, find_rule
+from bcfw.run import Callback, Run, callbacks_notified, check_callbacks
+from bcfw.selection import SelectionState, find_rule
 
 #: Passes over the blocks between certificates, by default.
 PASSES_PER_CERTIFICATE = 10
@@ -190,11 +190,11 @@ def minimize(
     single = is_domain(domains)
     wanted = find_objective(objective, single)
     everyone = (*callbacks, *progress_callbacks(verbose))
-    with announced(everyone) as ended:
+    with callbacks_notified(everyone) as ended:
         blocks = read_domains([domains] if single else domains)
         x, shapes = read_start(blocks, [x0] if single else x0)
         tracker = wanted.track(x, shapes)
-        facts = Facts(len(x), np.random.default_rng(seed), np.full(len(x), np.inf), np.full(len(x), np.inf))
+        facts = SelectionState(len(x), np.random.default_rng(seed), np.full(len(x), np.inf), np.full(len(x), np.inf))
         oracle = Oracle(blocks, x, shapes, facts.seconds if rule.timed else None)
         run = Run(tol, max_iters, max_seconds=max_seconds, callbacks=everyone, unit="iters", info=IterationInfo)
         loop = Loop(tracker, oracle, DIRECTIONS[direction](x), sizes.begin(tracker), facts, run)
@@ -210,7 +210,7 @@ def minimize(
     return result
 
 
-def make_result(certificate: Certificate, loop: Loop, run: Run) -> MinimizeResult:
+def make_result(certificate: GapReport, loop: Loop, run: Run) -> MinimizeResult:
     return MinimizeResult(
         x=certificate.x,
         value=certificate.value,

@@ -24,16 +24,16 @@ from bcfw.solvers.pass_runner import PassRunner
 #: Initial value of ``ratio_j lam`` for a feature of size one, times the number of blocks.
 FIRST_KAPPA = 0.3
 
-#: Number of entries of a vector that :func:`blend` updates at once.
+#: Number of entries of a vector that :func:`scale_and_add` updates at once.
 PIECE = 1 << 15
 
 
 class Acceleration:
     """Accelerated outer loop with one ratio for all weights.
 
-    Outside :meth:`inner` the problem holds v, the weights of its dual point, as in a run without acceleration. The
-    point to return is w: its primal value is far better than the primal value of ``v = w + ratio (w - z)``. The
-    certificate of w is ``P(w) - D(alpha)``.
+    Outside :meth:`proximal_problem` the problem holds v, the weights of its dual point, as in a run without
+    acceleration. The point to return is w: its primal value is far better than the primal value of ``v = w + ratio (w -
+    z)``. The certificate of w is ``P(w) - D(alpha)``.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ class Acceleration:
     def __init__(self, runner: PassRunner, ratio: Any) -> None:
         self.runner = runner
         self.ratio = ratio
-        self.centre = runner.weights()
-        self._before = self.centre.copy()
-        self._spare = np.empty_like(self.centre)
+        self.prox_center = runner.weights()
+        self._before = self.prox_center.copy()
+        self._spare = np.empty_like(self.prox_center)
         self._least_gap = runner.last_gap
 
     def momentum(self, point: np.ndarray) -> float:
@@ -57,7 +57,7 @@ class Acceleration:
         return float((1.0 - root) / (1.0 + root))
 
     @contextlib.contextmanager
-    def inner(self) -> Iterator[None]:
+    def proximal_problem(self) -> Iterator[None]:
         """Context in which the problem is the modified problem around z; at the end of the context z moves."""
         runner, rule, problem = self.runner, self.runner.rule, self.runner.problem
         self._shift(1.0 / (1.0 + self.ratio), self.ratio / (1.0 + self.ratio))
@@ -73,12 +73,12 @@ class Acceleration:
             np.copyto(point, problem.state.w)
             self._shift(1.0 + self.ratio, -self.ratio)
         momentum = self.momentum(point)
-        blend(self._before, -momentum, point, 1.0 + momentum)
-        self._spare, self.centre, self._before = self.centre, self._before, point
+        scale_and_add(self._before, -momentum, point, 1.0 + momentum)
+        self._spare, self.prox_center, self._before = self.prox_center, self._before, point
 
     @contextlib.contextmanager
     def _outside(self) -> Iterator[None]:
-        """Context inside :meth:`inner` in which the problem is the original problem again."""
+        """Context inside :meth:`proximal_problem` in which the problem is the original problem again."""
         problem = self.runner.problem
         inner = problem.data, problem.v.copy(), problem.point
         self._leave_units()
@@ -111,17 +111,17 @@ class Acceleration:
         best = self.runner.run.best
         if best is not None:
             self._before[:] = best[1]
-        self.centre[:] = self._before
+        self.prox_center[:] = self._before
 
     def _shift(self, scale: Any, share: Any) -> None:
         problem = self.runner.problem
         if len(problem.bounded):
-            problem.v = scale * problem.v + share * self.centre
+            problem.v = scale * problem.v + share * self.prox_center
         else:
-            blend(problem.state.w, scale, self.centre, share)
+            scale_and_add(problem.state.w, scale, self.prox_center, share)
 
 
-def blend(a: np.ndarray, s: Any, b: np.ndarray, t: Any) -> None:
+def scale_and_add(a: np.ndarray, s: Any, b: np.ndarray, t: Any) -> None:
     """Set ``a <- s a + t b`` in place for numbers or vectors s and t, in pieces that fit in the processor's cache."""
     for start in range(0, len(a), PIECE):
         piece = slice(start, start + PIECE)
@@ -142,7 +142,7 @@ class FeatureAcceleration(Acceleration):
     def __init__(self, runner: PassRunner) -> None:
         problem = runner.problem
         self._given = problem.data
-        self.sizes = problem.form.feature_sizes(problem.data)
+        self.sizes = problem.adapter.feature_sizes(problem.data)
         super().__init__(runner, 0.0)
         self._best = (np.inf, -np.inf)
         self._set_kappa(FIRST_KAPPA / len(problem.blocks))
@@ -152,11 +152,11 @@ class FeatureAcceleration(Acceleration):
         self.kappa = kappa
         self.ratio = kappa / problem.lam * self.sizes**2
         self.units = np.sqrt((problem.lam + kappa * self.sizes**2) / (problem.lam + kappa))  # size one has unit one
-        self._rescaled = problem.form.rescaled(self._given, self.units)
+        self._rescaled = problem.adapter.rescaled(self._given, self.units)
         self._movements = 0.0
 
     def momentum(self, point: np.ndarray) -> float:
-        if np.dot(self.ratio * (self.centre - point), point - self._before) > 0.0:
+        if np.dot(self.ratio * (self.prox_center - point), point - self._before) > 0.0:
             self._movements = 0.0
         before = self._movements
         self._movements = 0.5 + np.sqrt(0.25 + before**2)

@@ -9,11 +9,11 @@ import numpy as np
 from bcfw import run
 from bcfw.dual import DualProblem
 from bcfw.passes.order import in_order
-from bcfw.passes.records import ORACLE, STORE_ONLY, StorePlan
+from bcfw.passes.records import ORACLE, STORE_ONLY, StoreUse
 from bcfw.selection import SAMPLINGS
 from bcfw.solvers.bcfw import BCFW
 from bcfw.solvers.block_solves import BlockSolves
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from bcfw.solvers.kernelized.kernel_bcfw import KernelBCFW
 from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.pass_runner import PassRunner
@@ -70,7 +70,7 @@ LEAST_RATIO = 0.5
 NO_BLOCKS = np.zeros(0, np.int64)
 
 
-def choice(store_cost: float, by_features: bool = False) -> MultiPlane:
+def multiplane_for_cost(store_cost: float, by_features: bool = False) -> MultiPlane:
     """Return the multi-plane solver for the given cost of a store visit, relative to a visit with the oracle."""
     charged = next(charged for most, charged in STORE_COSTS if store_cost <= most)
     acceleration = "features" if by_features else ACCELERATION
@@ -79,20 +79,20 @@ def choice(store_cost: float, by_features: bool = False) -> MultiPlane:
 
 def has_large_features(problem: DualProblem) -> bool:
     """Return whether features are large enough for an outer loop in their units, and the problem allows this loop."""
-    if "feature rows" not in problem.form.offers or len(problem.bounded):
+    if "feature rows" not in problem.adapter.offers or len(problem.bounded):
         return False
-    return problem.form.mean_sqnorm(problem.data) > LARGE_FEATURES * problem.lam * len(problem.blocks)
+    return problem.adapter.mean_sqnorm(problem.data) > LARGE_FEATURES * problem.lam * len(problem.blocks)
 
 
 def block_solves(problem: DualProblem) -> BlockSolves | None:
     """Return the solver of exact block solves, with a ratio for the size of the features; None if it does not apply."""
-    if "block solves" not in problem.form.offers or len(problem.bounded):
+    if "block solves" not in problem.adapter.offers or len(problem.bounded):
         return None
-    if "feature rows" not in problem.form.offers:
+    if "feature rows" not in problem.adapter.offers:
         return BlockSolves()
     if has_large_features(problem):
         return BlockSolves(acceleration="features")
-    condition = problem.form.mean_sqnorm(problem.data) / (problem.lam * len(problem.blocks))
+    condition = problem.adapter.mean_sqnorm(problem.data) / (problem.lam * len(problem.blocks))
     ratio = min(max(RATIO_OF_ROOT * condition**0.5, LEAST_RATIO), ACCELERATION)
     return BlockSolves(acceleration=float(f"{ratio:.2g}"))
 
@@ -128,33 +128,38 @@ class Auto(Solver):
     def monotone(self) -> bool:
         return False  # it may choose acceleration
 
-    def chosen_for(self, problem: DualProblem) -> Solver:
-        return KernelBCFW(kernel="joint") if "joint kernel" in problem.form.offers else self
+    def resolve(self, problem: DualProblem) -> Solver:
+        return KernelBCFW(kernel="joint") if "joint kernel" in problem.adapter.offers else self
 
     def prepare(self, problem: DualProblem) -> None:
         """Open the store or the lists that the chosen solver needs.
 
         The store stays closed if plain BCFW may be chosen. So the pass of plain BCFW is compiled only in this case.
         """
-        counted = problem.form.oracle_operations(problem.data)
+        counted = problem.adapter.oracle_operations(problem.data)
         is_large = counted is not None and not self._is_tiny(problem, counted)
         solves = block_solves(problem)
         if solves is not None:
             solves.prepare(problem)
-        elif problem.store is not None or not problem.form.kernels.compiled or is_large or has_large_features(problem):
+        elif (
+            problem.store is not None
+            or not problem.adapter.routines.compiled
+            or is_large
+            or has_large_features(problem)
+        ):
             MultiPlane().prepare(problem)
 
-    def prepare_next_leg(self, problem: DualProblem) -> None:
+    def prepare_resumed(self, problem: DualProblem) -> None:
         """Prepare the next leg. Plain BCFW has only one leg; after it, multi-plane takes over."""
         self.prepare(problem)
         if block_solves(problem) is None:
             MultiPlane().prepare(problem)
 
-    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+    def solve(self, problem: DualProblem, run: CountedRun, rng: np.random.Generator) -> Outcome:
         solves = block_solves(problem)
         if solves is not None:
             return solves.solve(problem, run, rng)._replace(solver=solves)
-        counted = problem.form.oracle_operations(problem.data)
+        counted = problem.adapter.oracle_operations(problem.data)
         by_features = has_large_features(problem)
         if problem.store is None:
             if not by_features and self._is_tiny(problem, counted):
@@ -166,7 +171,7 @@ class Auto(Solver):
                     return outcome._replace(solver=plain)
             MultiPlane().prepare(problem)
         usual = counted is not None and counted / OPERATIONS < SMALL_CALL * len(problem.blocks)
-        chosen = choice(USUAL_STORE_COST if usual else self._store_cost(problem, run, rng), by_features)
+        chosen = multiplane_for_cost(USUAL_STORE_COST if usual else self._store_cost(problem, run, rng), by_features)
         return chosen.solve(problem, run, rng)._replace(solver=chosen)
 
     def _is_tiny(self, problem: DualProblem, counted: float | None) -> bool:
@@ -174,7 +179,7 @@ class Auto(Solver):
             return len(problem.blocks) * oracle_seconds(problem) < TINY_PASS
         return counted / OPERATIONS < TINY_PASS
 
-    def _store_cost(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> float:
+    def _store_cost(self, problem: DualProblem, run: CountedRun, rng: np.random.Generator) -> float:
         """Run one iteration with three store passes, and return the cost of a store visit relative to an exact visit.
 
         The return value is ``USUAL_STORE_COST`` if the exact pass is too short to be measured.
@@ -189,21 +194,21 @@ class Auto(Solver):
             return USUAL_STORE_COST  # too short to measure: the seed alone must determine the result
         return store / exact
 
-    def _visit_seconds(self, runner: PassRunner, rng: np.random.Generator, plan: StorePlan) -> float:
+    def _visit_seconds(self, runner: PassRunner, rng: np.random.Generator, plan: StoreUse) -> float:
         runner.problem.visit(in_order(NO_BLOCKS), runner.rule, plan)  # compile before the time is measured
         if runner.run.status is None:
-            runner.one_pass(SAMPLINGS["permuted"], rng, plan)
+            runner.run_pass(SAMPLINGS["permuted"], rng, plan)
         return visit_seconds(runner.timings)
 
 
 def oracle_seconds(problem: DualProblem) -> float:
     """Return the seconds of an oracle call, without a step: the shortest of several measurements on a few blocks."""
     some = problem.blocks[:: max(1, len(problem.blocks) // 20)].copy()  # contiguous, as the blocks of a pass are
-    problem.ask_oracle(some[:1])  # compile before the time is measured
+    problem.call_oracle_only(some[:1])  # compile before the time is measured
     times = [0.0]
     while len(times) <= 3 or (len(times) <= 10 and sum(times) < 0.01):
         start = run.now()
-        problem.ask_oracle(some)
+        problem.call_oracle_only(some)
         times.append(run.now() - start)
     return min(times[1:]) / len(some)
 

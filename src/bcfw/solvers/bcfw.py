@@ -22,11 +22,11 @@ from bcfw.passes.records import (
     PAIRWISE,
     SHORT_SIZE,
     WORST,
-    StorePlan,
+    StoreUse,
 )
 from bcfw.passes.store_visits import pairwise_pass
 from bcfw.selection import SAMPLINGS, SamplingChoice
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.solver import Outcome, Solver
 
@@ -134,17 +134,17 @@ class BCFW(Solver):
             problem.open_store(self.max_labelings, active=self.step != "fw")
 
     def solve(
-        self, problem: DualProblem, run: SolverRun, rng: np.random.Generator, patience: float = float("inf")
+        self, problem: DualProblem, run: CountedRun, rng: np.random.Generator, patience: float = float("inf")
     ) -> Outcome:
         """As :meth:`Solver.solve`, but after ``patience`` passes return the outcome without setting a status."""
         sampling = SAMPLINGS[self.sampling]
         runner = PassRunner(problem, run, int(self.averaging), STEP_SIZES[self.step_size], sampling.by_gap)
         runner.begin()
         for number in itertools.count(1):
-            run.check_limits(runner.effort)
+            run.check_limits(runner.budget_used)
             if run.status is not None or number > patience:
                 break
-            gain = runner.one_pass(sampling, rng, self._plan(runner, number))
+            gain = runner.run_pass(sampling, rng, self._plan(runner, number))
             if self.step_size != "decay":
                 runner.check_stall(gain, sampling, self._plan(runner, number, source=ORACLE))
             if run.status is None and run.certificate_due(problem, number % self.gap_every == 0):
@@ -152,11 +152,11 @@ class BCFW(Solver):
             run.after(runner.done)
         return runner.finish()
 
-    def _plan(self, runner: PassRunner, number: int, source: int | None = None) -> StorePlan | None:
+    def _plan(self, runner: PassRunner, number: int, source: int | None = None) -> StoreUse | None:
         """Return the plan by which a pass uses the store; None if the solver has no store."""
         if not self.uses_store:
             return None
-        return StorePlan(
+        return StoreUse(
             step=STEP_KINDS[self.step],
             away_corner=AWAY_CORNERS[self.away_corner],
             source=(ORACLE if self.cache is None else CACHE_FIRST) if source is None else source,

@@ -9,7 +9,7 @@ import numpy as np
 from bcfw.dual import DualProblem
 from bcfw.options import CountOr, NonNegative
 from bcfw.selection import SAMPLINGS, Sampling
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from bcfw.solvers.iterations import iterate
 from bcfw.solvers.pass_runner import CLEAR_GAIN, PassRunner
 from bcfw.solvers.schedule import PredictedByVisits, Schedule
@@ -96,7 +96,7 @@ class BlockSolves(Solver):
     def prepare(self, problem: DualProblem) -> None:
         problem.open_lists(SLACK)
 
-    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+    def solve(self, problem: DualProblem, run: CountedRun, rng: np.random.Generator) -> Outcome:
         self.prepare(problem)  # list all parts again: mass may have moved since the last certificate
         runner = PassRunner(problem, run)
         runner.begin()
@@ -122,14 +122,14 @@ class BlockSolves(Solver):
         run, problem = runner.run, runner.problem
         assert problem.lists is not None
         problem.lists.idle[:] = False
-        before, gain = run.calls, runner.one_pass(PERMUTED_RUNS, rng)
+        before, gain = run.calls, runner.run_pass(PERMUTED_RUNS, rng)
         for done in range(1, 1 if first else MOST_PASSES if self.passes == "auto" else self.passes):
             if self.passes == "auto" and done >= FEW_PASSES and self._pays(problem, run.calls - before):
                 break
-            run.check_limits(runner.effort)
+            run.check_limits(runner.budget_used)
             if run.status is not None:
                 break
-            gain += runner.one_pass(PERMUTED_RUNS, rng)
+            gain += runner.run_pass(PERMUTED_RUNS, rng)
         return gain
 
     def _pays(self, problem: DualProblem, visits: int) -> bool:
@@ -137,10 +137,10 @@ class BlockSolves(Solver):
 
         The answer is True if there is no outer loop or the model does not count its operations.
         """
-        operations = problem.form.oracle_operations(problem.data)
+        operations = problem.adapter.oracle_operations(problem.data)
         if not self.acceleration or operations is None:
             return True
-        return visits * operations >= OPERATIONS_PER_WEIGHT * problem.form.dim * problem.n_blocks
+        return visits * operations >= OPERATIONS_PER_WEIGHT * problem.adapter.dim * problem.n_blocks
 
     def _check_stall(self, runner: PassRunner, gain: float) -> None:
         """After an iteration without gain, solve every block over all its parts; end the run if this gains nothing."""
@@ -149,7 +149,7 @@ class BlockSolves(Solver):
             return
         problem.open_lists(SLACK)
         point = problem.point
-        gain = runner.one_pass(SAMPLINGS["cyclic"], np.random.default_rng(0))
+        gain = runner.run_pass(SAMPLINGS["cyclic"], np.random.default_rng(0))
         runner.check_stall(gain, SAMPLINGS["cyclic"], None)
         if runner.run.status is None:
             problem.point = point

@@ -58,7 +58,7 @@ class PassInfo(Info):
         return {"primal": self.primal, "dual": self.dual}
 
 
-class SolverRun(Run):
+class CountedRun(Run):
     """A :class:`bcfw.run.Run` that counts oracle calls and visits.
 
     Attributes
@@ -68,7 +68,8 @@ class SolverRun(Run):
     calls : number of oracle calls of steps
     cached_visits : number of visits that may have used the cache instead of the oracle
     store_visits : number of visits that used the store only
-    known : certificate of the point with which the next solver begins, if it is known without a pass of the oracle
+    start_certificate : certificate of the point with which the next solver begins, if it is known without a pass of the
+    oracle
     best : a certificate with the smallest primal and the largest dual value certified so far, including w = 0, and the
         weights that have this primal value; None before the first certificate
     accelerated : whether the certified weights come from an accelerated outer loop
@@ -86,18 +87,18 @@ class SolverRun(Run):
         self.calls = 0
         self.cached_visits = 0
         self.store_visits = 0
-        self.known: Certificate | None = None
+        self.start_certificate: Certificate | None = None
         self.best: tuple[Certificate, np.ndarray] | None = None
         self.accelerated = False
 
-    def effort(self, n_blocks: int) -> float:
+    def budget_used(self, n_blocks: int) -> float:
         """Return the number of passes that ``max_passes`` limits: the oracle calls of steps divided by the blocks.
 
         With a cache, 20 visits count as at least one oracle call, so that a run whose visits all hit the cache ends.
         """
         return max(self.calls, self.cached_visits / 20) / n_blocks
 
-    def go_on(self, counts: Sequence[int], history: dict[str, np.ndarray]) -> None:
+    def resume(self, counts: Sequence[int], history: dict[str, np.ndarray]) -> None:
         """Continue a saved run: take over its counts and its history."""
         for name, count in zip(self.COUNTS, counts, strict=True):
             setattr(self, name, count)
@@ -141,7 +142,9 @@ class SolverRun(Run):
     def zero_is_certified(self) -> bool:
         """Whether w = 0 is within the bounds and the oracle is exact, so that ``value_at_zero`` is P(0)."""
         lower, upper = self.problem.bounds
-        return "heuristic oracle" not in self.problem.form.needs and bool(np.all(lower <= 0.0) and np.all(upper >= 0.0))
+        return "heuristic oracle" not in self.problem.adapter.needs and bool(
+            np.all(lower <= 0.0) and np.all(upper >= 0.0)
+        )
 
     def record_certificate(self, problem: DualProblem, passes: float, certificate: Certificate) -> None:
         """Add a row to the history, and end the run if the gap is proved, or estimated, to be small enough."""

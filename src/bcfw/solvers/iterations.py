@@ -38,10 +38,10 @@ def iterate(
     run, outer = runner.run, outer_loop(runner, acceleration)
     run.accelerated = outer is not None
     for number in itertools.count(1):
-        run.check_limits(runner.effort)
+        run.check_limits(runner.budget_used)
         if run.status is not None:
             break
-        with contextlib.nullcontext() if outer is None else outer.inner():
+        with contextlib.nullcontext() if outer is None else outer.proximal_problem():
             gain = iteration(number)
         check_stall(number, gain)
         if run.status is None and run.certificate_due(runner.problem, schedule.due(number, gain)):

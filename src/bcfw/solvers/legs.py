@@ -13,7 +13,7 @@ import numpy as np
 from bcfw.dual import DualProblem, snapshots
 from bcfw.errors import OptionError
 from bcfw.options import Positive
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from bcfw.solvers.solver import Outcome, Solver
 from bcfw.storage import checkpoints
 from bcfw.storage.checked_arrays import SavedArrays
@@ -69,14 +69,14 @@ class Legs:
             raise OptionError(f"Legs: passes must be at least 1, got {self.passes}")
 
 
-class Journey:
+class LegRunner:
     """A run of a solver that is divided into legs.
 
     Parameters
     ----------
     legs : Legs
     problem : DualProblem, prepared for the solver
-    run : SolverRun
+    run : CountedRun
     solver : Solver
     seed : int
     start : (snapshot, its name) or None
@@ -88,7 +88,7 @@ class Journey:
         self,
         legs: Legs,
         problem: DualProblem,
-        run: SolverRun,
+        run: CountedRun,
         solver: Solver,
         seed: int,
         start: tuple[dict[str, Any], str] | None = None,
@@ -98,8 +98,8 @@ class Journey:
         self.leg = 0
         saved = None if start is None else SavedArrays(*start)
         if saved is not None and saved.has(PREFIX):
-            self._go_on(saved)
-            solver.prepare_next_leg(problem)
+            self._resume(saved)
+            solver.prepare_resumed(problem)
 
     @property
     def settings(self) -> str:
@@ -114,7 +114,7 @@ class Journey:
             }
         )
 
-    def _go_on(self, saved: SavedArrays) -> None:
+    def _resume(self, saved: SavedArrays) -> None:
         """Take over the counts and the history of a saved run, or raise if its settings differ."""
         given = str(saved.snapshot[PREFIX + "settings"])
         if given != self.settings:
@@ -130,13 +130,13 @@ class Journey:
             column = name.removeprefix(begin)
             may_be_nan = column in OF_THE_DUAL and not self.solver.certifies
             history[column] = saved.get(name, float, (length,), -np.inf, np.inf, may_be_nan)
-        self.run.go_on(counts, history)
+        self.run.resume(counts, history)
 
     def solve(self) -> Outcome:
         """Run one leg after the other until the run ends, and return the outcome of the last leg."""
         run, whole = self.run, self.run.limit
         while True:
-            run.limit = min(whole, run.effort(len(self.problem.blocks)) + self.legs.passes)
+            run.limit = min(whole, run.budget_used(len(self.problem.blocks)) + self.legs.passes)
             rng = np.random.default_rng([self.seed, self.leg])
             outcome = self.solver.solve(self.problem, run, rng)
             ended_by_leg = run.status == "max_passes" and run.limit < whole
@@ -144,9 +144,9 @@ class Journey:
             if not ended_by_leg:
                 return outcome
             self.leg += 1
-            self._rest()
+            self._save_and_restart()
 
-    def _rest(self) -> None:
+    def _save_and_restart(self) -> None:
         """Save the state, and restore the problem from the saved snapshot for the next leg."""
         snapshot = snapshots.take(self.problem)
         run = self.run
@@ -157,5 +157,5 @@ class Journey:
         with checkpoints.warned(self._path):
             checkpoints.write({**snapshot, **{PREFIX + name: value for name, value in more.items()}}, self._path)
         snapshots.restore(self.problem, snapshot)
-        self.solver.prepare_next_leg(self.problem)
-        run.status = run.best = run.known = None
+        self.solver.prepare_resumed(self.problem)
+        run.status = run.best = run.start_certificate = None

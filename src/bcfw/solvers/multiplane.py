@@ -9,13 +9,13 @@ import numpy as np
 from bcfw.dual import DualProblem
 from bcfw.errors import OptionError
 from bcfw.options import Choice, Count, CountOr, Flag, NonNegative, Positive
-from bcfw.passes.records import FW, ORACLE, PAIRWISE, STORE_ONLY, WORST, StorePlan
+from bcfw.passes.records import FW, ORACLE, PAIRWISE, STORE_ONLY, WORST, StoreUse
 from bcfw.passes.store_visits import in_order_pass, pairwise_pass
 from bcfw.selection import SAMPLINGS, SamplingChoice
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from bcfw.solvers.iterations import iterate
 from bcfw.solvers.pass_runner import PassRunner
-from bcfw.solvers.schedule import Predicted, Schedule
+from bcfw.solvers.schedule import PredictedSchedule, Schedule
 from bcfw.solvers.solver import Outcome, Solver
 
 #: With passes="auto", the largest number of passes over the store after one exact pass.
@@ -113,7 +113,7 @@ class MultiPlane(Solver):
         else:
             problem.open_store(self.max_labelings, active=False)
 
-    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+    def solve(self, problem: DualProblem, run: CountedRun, rng: np.random.Generator) -> Outcome:
         runner = PassRunner(problem, run, tracks=2 * int(self.averaging), by_gap=SAMPLINGS[self.sampling].by_gap)
         runner.begin()
 
@@ -127,21 +127,21 @@ class MultiPlane(Solver):
 
     def _schedule(self, runner: PassRunner) -> Schedule:
         if self.gap_every == "auto":
-            return Predicted(runner.problem, runner.run, runner.run.rows[-1]["gap"], float(self.store_cost))
+            return PredictedSchedule(runner.problem, runner.run, runner.run.rows[-1]["gap"], float(self.store_cost))
         return Schedule(int(self.gap_every))
 
     def _iteration(self, runner: PassRunner, rng: np.random.Generator, number: int) -> float:
         """Make one exact pass and the passes over the store that follow it; return the dual gain."""
         start = runner.run.seconds  # line 5 of Alg. 3: an exact pass
-        total = runner.one_pass(SAMPLINGS[self.sampling], rng, self.plan(ORACLE, number))
+        total = runner.run_pass(SAMPLINGS[self.sampling], rng, self.plan(ORACLE, number))
         spent = self._cost(runner.run.seconds - start, 1.0)
         most = MOST_STORE_PASSES if self.passes == "auto" else self.passes
         for _ in range(most):  # line 6: approximate passes
-            runner.run.check_limits(runner.effort)
+            runner.run.check_limits(runner.budget_used)
             if runner.run.status is not None:
                 break
             start = runner.run.seconds
-            gain = runner.one_pass(SAMPLINGS["permuted"], rng, self.plan(STORE_ONLY, number), track=1)
+            gain = runner.run_pass(SAMPLINGS["permuted"], rng, self.plan(STORE_ONLY, number), track=1)
             cost = self._cost(runner.run.seconds - start, self.store_cost)
             total += gain
             spent += cost
@@ -152,9 +152,9 @@ class MultiPlane(Solver):
     def _cost(self, seconds: float, fixed: float) -> float:
         return seconds if self.clock == "wall" else float(fixed)
 
-    def plan(self, source: int, number: int) -> StorePlan:
+    def plan(self, source: int, number: int) -> StoreUse:
         """Return the plan by which a pass of iteration ``number`` uses the store, with corners from ``source``."""
-        return StorePlan(
+        return StoreUse(
             step=PAIRWISE if self.step == "pairwise" else FW,
             away_corner=WORST,
             source=source,

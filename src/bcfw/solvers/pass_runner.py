@@ -17,10 +17,10 @@ from bcfw.passes.records import (
     ORACLE,
     STORE_ONLY,
     TRACK_SIZE,
-    StorePlan,
+    StoreUse,
 )
 from bcfw.selection import SAMPLINGS, Sampling
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from bcfw.solvers.solver import Outcome, best_outcome
 
 #: A pass is divided into compiled calls of about this many seconds, so that limits, Ctrl-C and saves take effect soon.
@@ -36,7 +36,7 @@ class PassRunner:
     Parameters
     ----------
     problem : DualProblem, with or without an open store
-    run : SolverRun
+    run : CountedRun
     tracks : int
         Number of weighted averages of the iterates: 0, 1, or 2 if passes over the store have an average of their own.
     size : int
@@ -48,7 +48,7 @@ class PassRunner:
     def __init__(
         self,
         problem: DualProblem,
-        run: SolverRun,
+        run: CountedRun,
         tracks: int = 0,
         size: int = EXACT_SIZE,
         by_gap: bool = False,
@@ -56,17 +56,17 @@ class PassRunner:
         self.problem = problem
         self.run = run
         self.rule = problem.rule(size, tracks)
-        problem.tally[AVERAGED_STEPS:] = 0.0
+        problem.counters[AVERAGED_STEPS:] = 0.0
         self.by_gap = by_gap
         self.chunks = {ORACLE: 1, CACHE_FIRST: 1, STORE_ONLY: 1}
-        run.point = lambda: problem.shown(self._weights())
+        run.point = lambda: problem.weights_for_callbacks(self._weights())
         #: Number of visits and seconds of each compiled call of the last pass.
         self.timings: list[tuple[int, float]] = []
         self.certificate: Certificate | None = None
         self.last_gap = run.value_at_zero
         #: Number of visits that belong together: the visits of a call are a multiple of it, unless the end of the pass
         #: or the limit of the run comes first.
-        self.together = 1
+        self.group_size = 1
         self._visited = False
 
     @property
@@ -75,12 +75,12 @@ class PassRunner:
         return self.run.calls / len(self.problem.blocks)
 
     @property
-    def effort(self) -> float:
-        """The number of passes that ``max_passes`` limits (see :meth:`bcfw.solvers.counted_run.SolverRun.effort`)."""
-        return self.run.effort(len(self.problem.blocks))
+    def budget_used(self) -> float:
+        """The number of passes that ``max_passes`` limits (see :meth:`bcfw.solvers.counted_run.CountedRun.effort`)."""
+        return self.run.budget_used(len(self.problem.blocks))
 
-    def one_pass(
-        self, sampling: Sampling, rng: np.random.Generator, plan: StorePlan | None = None, track: int = 0
+    def run_pass(
+        self, sampling: Sampling, rng: np.random.Generator, plan: StoreUse | None = None, track: int = 0
     ) -> float:
         """Make one pass, in compiled calls of about CALL_SECONDS, and return its dual gain.
 
@@ -88,10 +88,10 @@ class PassRunner:
         """
         problem, run = self.problem, self.run
         # Before the first pass the gaps are unknown: every block is visited once.
-        visits = sampling.visits(rng, problem.movable, problem.state.gap if self._visited else None)
+        visits = sampling.visits(rng, problem.active_blocks, problem.state.gap if self._visited else None)
         self._visited = True
-        problem.expect(visits)
-        problem.tally[[GAIN, DROPS]] = 0.0
+        problem.announce_visits(visits)
+        problem.counters[[GAIN, DROPS]] = 0.0
         problem.point = None
         self.certificate = None
         self.timings = []
@@ -99,27 +99,27 @@ class PassRunner:
         position = 0
         while position < visits.n_visits and run.status is None:
             allowed = np.ceil(run.limit * len(problem.blocks)) - run.calls
-            chunk = max(1, self.chunks[source] // self.together) * self.together
+            chunk = max(1, self.chunks[source] // self.group_size) * self.group_size
             part = some_visits(visits, position, int(min(chunk, max(1, allowed))))
             self._visit(part, plan, track)
             position += part.n_visits
             run.cached_visits += part.n_visits * int(source == CACHE_FIRST)
             run.store_visits += part.n_visits * int(source == STORE_ONLY)
             if position < visits.n_visits:
-                run.check_limits(self.effort)
+                run.check_limits(self.budget_used)
                 run.save_if_due()
-        return float(problem.tally[GAIN])
+        return float(problem.counters[GAIN])
 
-    def _visit(self, part: Visits, plan: StorePlan | None, track: int) -> None:
+    def _visit(self, part: Visits, plan: StoreUse | None, track: int) -> None:
         """Make the visits of one compiled call, and adapt the length of the next calls to about CALL_SECONDS."""
         problem, source = self.problem, ORACLE if plan is None else plan.source
-        problem.tally[CALLS] = 0.0
+        problem.counters[CALLS] = 0.0
         before = self.run.seconds
         try:
             self.take_steps(part, plan, track)
         finally:
-            self.run.calls += int(problem.tally[CALLS])
-            problem.oracle_calls += int(problem.tally[CALLS])
+            self.run.calls += int(problem.counters[CALLS])
+            problem.oracle_calls += int(problem.counters[CALLS])
         taken = self.run.seconds - before
         if taken < CALL_SECONDS / 2:
             self.chunks[source] = min(2 * self.chunks[source], len(problem.blocks))
@@ -127,11 +127,11 @@ class PassRunner:
             self.chunks[source] = max(1, self.chunks[source] // 2)
         self.timings.append((part.n_visits, taken))
 
-    def take_steps(self, part: Visits, plan: StorePlan | None, track: int) -> None:
+    def take_steps(self, part: Visits, plan: StoreUse | None, track: int) -> None:
         """Visit some blocks and take a step on each; solvers with other steps override this method in a subclass."""
         self.problem.visit(part, self.rule._replace(track=track), plan)
 
-    def check_stall(self, gain: float, sampling: Sampling, exact: StorePlan | None) -> None:
+    def check_stall(self, gain: float, sampling: Sampling, exact: StoreUse | None) -> None:
         """After a pass without gain, make a pass of the oracle over every block; end the run if this gains nothing.
 
         ``exact`` is the plan of a pass that calls the oracle at every visit; None without a store. A pairwise step that
@@ -139,7 +139,7 @@ class PassRunner:
         pass is therefore repeated while it has such steps.
         """
         run, problem = self.run, self.problem
-        run.check_limits(self.effort)
+        run.check_limits(self.budget_used)
         # A weighted average may still improve when the iterates no longer move.
         if run.status is not None or gain > CLEAR_GAIN * run.value_at_zero or len(self.rule.averages):
             return
@@ -150,8 +150,8 @@ class PassRunner:
             for _ in range(1 if problem.store is None else problem.store.alpha.shape[1]):
                 if run.status is not None or gain > problem.smallest_gain() or not drops:
                     break
-                gain = self.one_pass(SAMPLINGS["cyclic"], np.random.default_rng(0), exact)
-                drops = problem.tally[DROPS]
+                gain = self.run_pass(SAMPLINGS["cyclic"], np.random.default_rng(0), exact)
+                drops = problem.counters[DROPS]
             if run.status is not None or gain > problem.smallest_gain():
                 problem.point = point
                 return
@@ -160,13 +160,13 @@ class PassRunner:
 
     def averaged(self, track: int) -> tuple[np.ndarray, float] | None:
         """Return v and ell of the weighted average of a track's iterates; None before the track's first step."""
-        v, ell, tally = self.problem.v, self.problem.ell, self.problem.tally
+        v, ell, counters = self.problem.v, self.problem.ell, self.problem.counters
         place = AVERAGED_STEPS + track * TRACK_SIZE
-        s = tally[place]
+        s = counters[place]
         if s == 0:
             return None
         share = 2.0 / (s * (s + 1.0))
-        return v - share * self.rule.averages[track], float(ell - share * tally[place + 1])
+        return v - share * self.rule.averages[track], float(ell - share * counters[place + 1])
 
     def average(self) -> tuple[np.ndarray, float] | None:
         """Return v and ell of the only average, or of the best mixture of two averages; None without averages."""
@@ -195,33 +195,33 @@ class PassRunner:
     def certify(self) -> Certificate:
         """Compute a certificate at the current point, record the best certificate so far, and return the new one."""
         problem, average = self.problem, self.average()
-        self.run.known = None
+        self.run.start_certificate = None
         if problem.point is not None:
             found = certify_weights(problem, problem.point)
         else:
             found = self.run.certify_state(problem) if average is None else certify_dual_point(problem, *average)
         if self.by_gap and (average is not None or problem.point is not None):
             certify_state(problem)  # update the gaps at the iterate: blocks are chosen by them
-        self._accept(found)
+        self._record(found)
         return found
 
     def begin(self) -> None:
         """Record the certificate at the start, unless another solver has already recorded one in this run.
 
-        The certificate is computed unless the run knows it (``run.known``).
+        The certificate is computed unless the run knows it (``run.start_certificate``).
         """
-        known, self.run.known = self.run.known, None
+        known, self.run.start_certificate = self.run.start_certificate, None
         if known is not None:
             # The state's block gaps belong to this certificate, unless they are infinite, the certificate is an
             # estimate, or its weights are not the weights of the state.
-            gaps = self.problem.state.gap[self.problem.movable]
+            gaps = self.problem.state.gap[self.problem.active_blocks]
             is_known = bool(np.isfinite(known.gap_bound) and np.isfinite(gaps).all())
             self._visited = is_known and self.problem.point is None
-            self._accept(known)
+            self._record(known)
         elif not self.run.rows:
             self.certify()
 
-    def _accept(self, found: Certificate) -> None:
+    def _record(self, found: Certificate) -> None:
         """Record the best certificate so far, including the certificate ``found`` of the current point."""
         self.certificate = self.run.keep_best(found, self._weights())
         self.last_gap = found.gap

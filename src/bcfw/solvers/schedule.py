@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from bcfw.dual import DualProblem
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 
 #: Longest wait between two certificates, in iterations. The accelerated outer loop needs certificates to notice that it
 #: makes no progress.
@@ -48,7 +48,7 @@ class Schedule:
         """Take note of the gap of a certificate after iteration ``number``."""
 
 
-class Predicted(Schedule):
+class PredictedSchedule(Schedule):
     """Schedule with a certificate when the gap is predicted to reach its target.
 
     The prediction is that the logarithm of the gap falls along the line through the last two certificates. After
@@ -59,14 +59,14 @@ class Predicted(Schedule):
     Parameters
     ----------
     problem : DualProblem
-    run : SolverRun
+    run : CountedRun
     gap : float
         The gap at the start.
     store_cost : float
         Cost of a store visit, relative to a visit with the oracle.
     """
 
-    def __init__(self, problem: DualProblem, run: SolverRun, gap: float, store_cost: float) -> None:
+    def __init__(self, problem: DualProblem, run: CountedRun, gap: float, store_cost: float) -> None:
         super().__init__(LONGEST)
         self._problem, self._run, self._store_cost = problem, run, store_cost
         self._last = 0, gap
@@ -113,14 +113,14 @@ class PredictedByVisits(Schedule):
 
     Parameters
     ----------
-    run : SolverRun
+    run : CountedRun
     cost : float
         Cost of a certificate, in visits.
     gap : float
         The gap at the start.
     """
 
-    def __init__(self, run: SolverRun, cost: float, gap: float) -> None:
+    def __init__(self, run: CountedRun, cost: float, gap: float) -> None:
         super().__init__(LONGEST_BY_VISITS)
         self._run = run
         self._longest = cost * (1.0 / MOST_SHARE - 1.0)

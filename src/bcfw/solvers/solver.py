@@ -10,7 +10,7 @@ from bcfw.dual import Certificate, DualProblem
 from bcfw.errors import OptionError
 from bcfw.models.base.adapter import NEEDS, OFFERS
 from bcfw.options import Configurable
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 
 
 class Outcome(NamedTuple):
@@ -37,10 +37,10 @@ class Outcome(NamedTuple):
 class Solver(Configurable):
     """Base class of all solvers; subclasses declare options and define :meth:`solve`.
 
-    A solver works on a :class:`bcfw.dual.DualProblem` and reports to a :class:`bcfw.solvers.counted_run.SolverRun`. A
+    A solver works on a :class:`bcfw.dual.DualProblem` and reports to a :class:`bcfw.solvers.counted_run.CountedRun`. A
     solver that makes whole passes with a :class:`bcfw.solvers.pass_runner.PassRunner` leaves the duties below to the
     runner, except for the calls of ``run.check_limits`` and ``run.after``. A solver that runs compiled passes itself,
-    with ``problem.sweep`` (see :mod:`bcfw.passes`),
+    with ``problem.run_template`` (see :mod:`bcfw.passes`),
 
     - sets ``run.point`` to a function that returns a copy of the weights that the solver would return now;
     - passes every certificate with its weights to ``run.keep_best``, and the returned certificate to
@@ -49,7 +49,7 @@ class Solver(Configurable):
       :func:`best_outcome`;
     - begins with ``problem.point``, the weights that an earlier run returned, unless they are None, and sets
       ``problem.point`` to None before the first step;
-    - adds the number of its block steps to ``problem.tally[STEPS]``, which predefined step sizes read after a warm
+    - adds the number of its block steps to ``problem.counters[STEPS]``, which predefined step sizes read after a warm
       start, and the number of its oracle calls to ``problem.oracle_calls``.
     """
 
@@ -79,17 +79,17 @@ class Solver(Configurable):
         return True
 
     @property
-    def continues(self) -> bool:
+    def can_resume(self) -> bool:
         """Whether the solver can resume from any saved state; if not, :meth:`prepare` raises."""
         return True
 
     @property
-    def saves(self) -> bool:
+    def can_checkpoint(self) -> bool:
         """Whether the solver's final state can be saved, so that a later run can continue from it."""
         return True
 
     @property
-    def gives_weights(self) -> bool:
+    def forms_weights(self) -> bool:
         """Whether the solver forms w; if not, the result's ``w`` is None."""
         return True
 
@@ -98,7 +98,7 @@ class Solver(Configurable):
         """Whether the solver keeps labelings in the problem's store."""
         return False
 
-    def chosen_for(self, problem: DualProblem) -> Solver:
+    def resolve(self, problem: DualProblem) -> Solver:
         """Return the solver to run on this problem; by default this solver."""
         return self
 
@@ -106,11 +106,11 @@ class Solver(Configurable):
         """Prepare the problem's state for :meth:`solve`: open or close the store and the lists of parts."""
         problem.close_store()
 
-    def prepare_next_leg(self, problem: DualProblem) -> None:
+    def prepare_resumed(self, problem: DualProblem) -> None:
         """Prepare a problem that this solver has already worked on (see :class:`bcfw.Legs`)."""
         self.prepare(problem)
 
-    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+    def solve(self, problem: DualProblem, run: CountedRun, rng: np.random.Generator) -> Outcome:
         """Improve the prepared ``problem`` in place until ``run.status`` is set, and return the outcome.
 
         The solver adds a row to the history at the start, at every certificate and at the end. The certificate of the
@@ -119,7 +119,7 @@ class Solver(Configurable):
         raise NotImplementedError
 
 
-def best_outcome(problem: DualProblem, run: SolverRun, passes: float) -> Outcome:
+def best_outcome(problem: DualProblem, run: CountedRun, passes: float) -> Outcome:
     """Return the best weights that the run has certified; if the state has other weights, keep them in the problem."""
     assert run.best is not None
     found, w = run.best
@@ -128,13 +128,13 @@ def best_outcome(problem: DualProblem, run: SolverRun, passes: float) -> Outcome
     return Outcome(w.copy(), found, passes)
 
 
-def require_match(solver: Solver, problem: DualProblem) -> None:
+def require_supported(solver: Solver, problem: DualProblem) -> None:
     """Raise unless the model offers every feature that the solver needs, and the solver supports the problem."""
-    form, name = problem.form, type(solver).__name__
-    for word in sorted(solver.needs - form.offers):
+    adapter, name = problem.adapter, type(solver).__name__
+    for word in sorted(solver.needs - adapter.offers):
         what = OFFERS.get(word, word)
-        raise OptionError(f"{name} needs {what}, which {form.name} does not offer; use another solver or model")
-    needed = form.needs | ({"bounds"} if len(problem.bounded) else set())
+        raise OptionError(f"{name} needs {what}, which {adapter.name} does not offer; use another solver or model")
+    needed = adapter.needs | ({"bounds"} if len(problem.bounded) else set())
     for word in sorted(needed - solver.handles):
         what = NEEDS.get(word, word)
         raise OptionError(f"{name} cannot handle {what}, which this problem has; use another solver")

@@ -151,7 +151,7 @@ def coded_labels(examples: list[Example]) -> tuple[list[str], np.ndarray]:
     return labels, np.fromiter(map(code.__getitem__, flat), np.int64, len(flat))
 
 
-class Task:
+class TaggingProblem:
     """The training problem of a corpus: the model, its data, and the conversion of weights to a tagger.
 
     Columns of tables are divided by their root mean squares before training. The regularisation and the certificate
@@ -261,7 +261,7 @@ class Task:
         proof = {"primal": float(result.primal), "dual": finite_or_none(result.dual), "gap": finite_or_none(result.gap)}
         return self._facts(result, result.status, result.lam, result.training_seconds, **proof)
 
-    def chosen_certificate(self, choice: Choice) -> dict[str, Any]:
+    def chosen_certificate(self, choice: ChosenLam) -> dict[str, Any]:
         """Return the facts that are saved in a model file about weights that were chosen by a validation file."""
         path, j = choice.path, choice.best
         status = "converged" if path.status in ("complete", "lam_min") else path.status
@@ -345,7 +345,7 @@ def finite_or_none(value: float) -> float | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class ChosenLam:
     """The scores of several lam on a validation file, and the lam with the best score.
 
     Attributes
@@ -369,8 +369,8 @@ class Choice:
         return float(self.path.lambdas[self.best])
 
 
-def validated(task: Task, path: RegularizationPath, rows: Encoded, truth: list[list[str]]) -> Choice:
+def validated(task: TaggingProblem, path: RegularizationPath, rows: Encoded, truth: list[list[str]]) -> ChosenLam:
     """Return the scores of a path's weights on other data: F1 of spans for span labels, otherwise the accuracy."""
     has_spans = task.corpus.source.has_spans(task.corpus.labels)
     measure, known = (span_f1, as_spans(truth)) if has_spans else (flat_accuracy, truth)
-    return Choice(path, path.evaluate(lambda w: measure(known, task.tagger(w).tag_encoded(rows))))
+    return ChosenLam(path, path.evaluate(lambda w: measure(known, task.tagger(w).tag_encoded(rows))))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 from bcfw.errors import ModelError
 from bcfw.models.base.hooks import checked_dim, hook, is_overridden
 from bcfw.options import NonNegative
@@ -16,11 +16,11 @@ from bcfw.storage.objects import MODELS
 #: Features that a model may offer beyond the routines that every model has; a solver names the features that it needs.
 OFFERS = {
     "exact oracle": "an oracle that always finds a maximum (exact_oracle = True)",
-    "upper bound": "a bound on the values of all outputs (upper_bound, or the kernel decode_bound)",
+    "upper bound": "a bound on the values of all outputs (upper_bound, or the routine decode_bound)",
     "part space": "block averages of parts, which mean the same for other inputs of the same sizes",
     "feature rows": "features in rows, whose sizes it knows and can change (bcfw.models.shared.feature_rows)",
-    "block solves": "the best average of a block with all others fixed, in closed form (kernels solve_parts, ...)",
-    "marginals": "expected parts of a distribution over its outputs (kernels part_scores, expected_parts, ...)",
+    "block solves": "the best average of a block with all others fixed, in closed form (routines solve_parts, ...)",
+    "marginals": "expected parts of a distribution over its outputs (routines part_scores, expected_parts, ...)",
     "input kernel": "scores that need inner products of inputs alone (bcfw.solvers.kernelized.kernel_routines)",
     "joint kernel": "features that a kernel between pairs of input and output knows (bcfw.JointKernelModel)",
     "operation count": "the operations of its oracle, counted (oracle_operations)",
@@ -35,14 +35,14 @@ NEEDS = {
 }
 
 
-class Form(ABC):
+class ModelAdapter(ABC):
     """Base class of the adapters through which solvers see a model that is bound to training data.
 
     Attributes
     ----------
     model : the bound model, which users get back
     dim : number of weights
-    kernels : the model's routines, to which passes are specialised; :mod:`bcfw.passes.contract` documents them
+    routines : the model's routines, to which passes are specialised; :mod:`bcfw.passes.contract` documents them
     in_part_space : whether block averages stay valid when the inputs change, so that a state can be taken over
     saves_labelings : whether stored labelings are one plain array, which can be saved
     weighs_loss : whether the routine ``scores`` accepts any loss weight, so that w may be stored up to a factor
@@ -50,7 +50,7 @@ class Form(ABC):
 
     model: Any
     dim: Any
-    kernels: KernelSet
+    routines: RoutineSet
     in_part_space: bool = False
     saves_labelings: bool = False
     weighs_loss: bool = False
@@ -68,7 +68,7 @@ class Form(ABC):
     @property
     def offers(self) -> frozenset[str]:
         """The features that the model offers, words of :data:`OFFERS`."""
-        exact = self.kernels.bindings.get("EXACT", True)
+        exact = self.routines.bindings.get("EXACT", True)
         return frozenset({"exact oracle"} if exact else set()) | ({"part space"} if self.in_part_space else set())
 
     @property
@@ -152,15 +152,15 @@ class Form(ABC):
         """Return a hash of everything besides :meth:`data_arrays` that the training problem depends on."""
 
 
-class UserForm(Form):
+class UserAdapter(ModelAdapter):
     """Adapter for a bound model; its bounds, operation counts and fingerprint come from the hooks of its class."""
 
-    def __init__(self, model: Any, kernels: KernelSet | None = None) -> None:
+    def __init__(self, model: Any, routines: RoutineSet | None = None) -> None:
         self.model = model
         self.dim = self._count_weights()
-        self.kernels = model._kernels if kernels is None else kernels
+        self.routines = model._routines if routines is None else routines
         declared = {
-            "exact_oracle": self.kernels.bindings.get("EXACT", True),
+            "exact_oracle": self.routines.bindings.get("EXACT", True),
             "slack_rescaling": type(model).slack_rescaling,
         }
         for attribute, value in declared.items():

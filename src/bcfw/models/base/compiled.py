@@ -10,22 +10,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 from bcfw.compile.specialise import source
 from bcfw.errors import BcfwError, ModelError, OptionError
 from bcfw.inputs.examples import check_same_length, example_count
 from bcfw.inputs.numbers import weight_vector
-from bcfw.models.base.adapter import Form, UserForm
+from bcfw.models.base.adapter import ModelAdapter, UserAdapter
 from bcfw.models.base.hooks import bound_copy, checked_dim
 from bcfw.models.base.model import Model, refuse_slack
 from bcfw.models.check.failures import is_from_numba
-from bcfw.models.check.trial import chunks, require_zero_losses, run_kernels, try_at, try_examples
+from bcfw.models.check.trial import chunks, require_zero_losses, run_routines, try_at, try_examples
 from bcfw.models.python.python_adapter import content_hash
 from bcfw.models.shared import feature_space
 from bcfw.models.shared.feature_space import FeatureWork, features_pass, outputs_pass, truth_losses_pass
 from bcfw.models.shared.labelings import IntegerLabelings, keep_labeling, same_labeling
 from bcfw.options import Flag
-from bcfw.passes.contract import kernel_set
+from bcfw.passes.contract import routine_set
 
 #: The attributes that a user's class must define.
 PARTS = ("Data", "decode", "labeling_loss", "add_features")
@@ -71,11 +71,11 @@ class CompiledModel(Model):
         if hasattr(cls, "decode_bound"):
             own["decode_bound"] = cls.decode_bound
         for name in own.keys() - {"Data"}:
-            require_kernel(cls, name)
+            require_routine(cls, name)
         Flag(True).check(cls.__name__, "checked", cls.checked)
         Flag(True).check(cls.__name__, "exact_oracle", cls.exact_oracle)
         more = {"Work": FeatureWork, "keep_labeling": keep_labeling, "same_labeling": same_labeling, **own}
-        cls._kernels = kernel_set(feature_space, {**more, "EXACT": cls.exact_oracle}, allocates=True)
+        cls._routines = routine_set(feature_space, {**more, "EXACT": cls.exact_oracle}, allocates=True)
         super().__init_subclass__(**kwargs)
         refuse_slack(cls)
 
@@ -92,49 +92,49 @@ class CompiledModel(Model):
 
     def predict(self, w: np.ndarray, X: Any) -> list[np.ndarray]:
         """Return the best labeling of every input: a list of int64 arrays."""
-        form, data = CompiledForm(self), checked_pack(self, X)
-        return form.output(data, form.decoded(w, data, 0.0))  # type: ignore[no-any-return]
+        adapter, data = CompiledAdapter(self), checked_pack(self, X)
+        return adapter.output(data, adapter.decoded(w, data, 0.0))  # type: ignore[no-any-return]
 
     def oracle(self, w: np.ndarray, x: Any, y_true: Any = None) -> Any:
         """Return ``argmax_y loss(y_true, y) + <w, features(x, y)>``; without y_true the loss is left out."""
-        form = CompiledForm(self)
+        adapter = CompiledAdapter(self)
         data = checked_pack(self, [x]) if y_true is None else checked_pack(self, [x], [y_true])
-        return form.output(data, form.decoded(w, data, float(y_true is not None)))[0]
+        return adapter.output(data, adapter.decoded(w, data, float(y_true is not None)))[0]
 
     def features(self, x: Any, y: Any) -> np.ndarray:
         """Return the joint features phi(x, y), which ``add_features`` computes for one packed example."""
-        form, data = CompiledForm(self), checked_pack(self, [x], [y])
-        out = np.zeros(form.dim)
-        run_kernels(form, form.trial_kernels, features_pass, data, data.y, out)
+        adapter, data = CompiledAdapter(self), checked_pack(self, [x], [y])
+        out = np.zeros(adapter.dim)
+        run_routines(adapter, adapter.trial_routines, features_pass, data, data.y, out)
         return out
 
     def upper_bound(self, w: np.ndarray, x: Any, y_true: Any) -> float:
         """Return ``decode_bound`` for one packed example; infinity if the class does not define ``decode_bound``."""
-        kernel: Any = getattr(type(self), "decode_bound", lambda data, i, w: np.inf)
-        return float(source(kernel)(checked_pack(self, [x], [y_true]), 0, np.array(w, dtype=np.float64)))
+        routine: Any = getattr(type(self), "decode_bound", lambda data, i, w: np.inf)
+        return float(source(routine)(checked_pack(self, [x], [y_true]), 0, np.array(w, dtype=np.float64)))
 
     def loss(self, y_true: Any, y: Any) -> float:
         raise ModelError(
             f"{type(self).__name__}: write loss(self, y_true, y) in Python to use it outside training; "
-            "the compiled kernel needs a packed example"
+            "the compiled routine needs a packed example"
         )
 
     def fingerprint(self, data: Any) -> str:
         return content_hash(*vars(self).items())
 
-    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Form, Any]:
+    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[ModelAdapter, Any]:
         return type(self)._open_bound(bound_copy(self, X, y, sample_weight), X, y)
 
-    def _open_bound(self, X: Any, y: Any) -> tuple[Form, Any]:
-        form, data = CompiledForm(self), checked_pack(self, X, y)
+    def _open_bound(self, X: Any, y: Any) -> tuple[ModelAdapter, Any]:
+        adapter, data = CompiledAdapter(self), checked_pack(self, X, y)
         if type(self).checked:
-            try_examples(form, data, form.trial_kernels)
+            try_examples(adapter, data, adapter.trial_routines)
         else:
-            require_no_loss_of_truths(form, data)
-        return form, data
+            require_no_loss_of_truths(adapter, data)
+        return adapter, data
 
 
-class CompiledForm(IntegerLabelings, UserForm):
+class CompiledAdapter(IntegerLabelings, UserAdapter):
     """Adapter for a :class:`CompiledModel`: blocks in feature space.
 
     The parts z(y) of a block are ``phi(x_i, y) - phi(x_i, y_i)`` and the loss: d + 1 numbers.
@@ -151,21 +151,21 @@ class CompiledForm(IntegerLabelings, UserForm):
         return hasattr(type(self.model), "decode_bound")
 
     @property
-    def trial_kernels(self) -> KernelSet:
+    def trial_routines(self) -> RoutineSet:
         """The routines for trial runs and for predictions: with index checks if the class has ``checked = True``."""
-        return self.kernels.checked if type(self.model).checked else self.kernels
+        return self.routines.checked if type(self.model).checked else self.routines
 
     def decoded(self, w: np.ndarray, data: Any, loss_weight: float) -> np.ndarray:
         labelings = np.zeros(len(data.y), np.int64)
         weights = weight_vector(w, self.dim, self._owner)
         for blocks in chunks(len(data.y_off) - 1):
-            run_kernels(self, self.trial_kernels, outputs_pass, data, weights, loss_weight, blocks, labelings)
+            run_routines(self, self.trial_routines, outputs_pass, data, weights, loss_weight, blocks, labelings)
         return labelings
 
     def located(self, error: Exception, data: Any, w: np.ndarray) -> Exception:
         if not is_from_numba(error):
             try:
-                try_at(self, data, self.trial_kernels, w)
+                try_at(self, data, self.trial_routines, w)
             except BcfwError as found:
                 return found
         return error
@@ -178,10 +178,10 @@ class CompiledForm(IntegerLabelings, UserForm):
         return (np.zeros((len(data.y_off) - 1, self.dim + 1)),)
 
 
-def require_kernel(cls: type, name: str) -> None:
+def require_routine(cls: type, name: str) -> None:
     """Raise unless the routine of that name is a static method of the class with the right arguments."""
     if isinstance(inspect.getattr_static(cls, name), types.FunctionType):
-        raise ModelError(f"{cls.__name__}.{name} is a kernel: write @staticmethod above it, and no self")
+        raise ModelError(f"{cls.__name__}.{name} is a routine: write @staticmethod above it, and no self")
     expected = list(inspect.signature(getattr(feature_space, name)).parameters)
     given = inspect.signature(source(getattr(cls, name)))
     try:
@@ -240,8 +240,8 @@ def require_small_labels(data: Any, owner: str) -> None:
         raise ModelError(f"{owner}: example {i}: the label {data.y[place]} does not fit into 32 bits")
 
 
-def require_no_loss_of_truths(form: CompiledForm, data: Any) -> None:
+def require_no_loss_of_truths(adapter: CompiledAdapter, data: Any) -> None:
     """Raise unless ``labeling_loss`` is zero on every truth; the error names the first truth with a loss."""
     losses = np.zeros(len(data.y_off) - 1)
-    form.kernels.entry(truth_losses_pass)(tuple(data), losses)
+    adapter.routines.compiled_pass(truth_losses_pass)(tuple(data), losses)
     require_zero_losses(losses)

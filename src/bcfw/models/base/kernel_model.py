@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 from bcfw.errors import OptionError
-from bcfw.models.base.adapter import Form, UserForm
+from bcfw.models.base.adapter import ModelAdapter, UserAdapter
 from bcfw.models.base.hooks import bound_copy
 from bcfw.models.base.model import Model, refuse_slack
 from bcfw.models.python.python_adapter import content_hash
@@ -23,7 +23,8 @@ class KernelModel(IntegerLabelings, Model):
 
     All built-in models but :class:`bcfw.models.Matching` derive from it. A subclass has
 
-    - ``kernels``, the set that :func:`bcfw.passes.contract.kernel_set` makes of its own and of shared routines;
+    - ``routines``, the set that :func:`bcfw.passes.contract.routine_set` makes of its own and of shared
+      routines (a class may also call it ``kernels``, its former name);
     - ``_read``, ``_bound_to`` (which sets ``dim``) and ``_packed``, the three steps of reading data. The packed record
       has the fields ``y`` (flat labels) and ``y_off`` (offsets). A subclass may define ``bind`` and ``pack`` instead,
       which then read the data twice;
@@ -47,9 +48,11 @@ class KernelModel(IntegerLabelings, Model):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         refuse_slack(cls)
-        kernels: KernelSet | None = getattr(cls, "kernels", None)  # None in an intermediate base class
-        if kernels is not None and kernels.bindings.get("EXACT", True) != cls.exact_oracle:
-            cls.kernels = kernels.rebound(EXACT=cls.exact_oracle)
+        if isinstance(old := vars(cls).get("kernels"), RoutineSet) and "routines" not in vars(cls):
+            cls.routines = old  # ``kernels`` is the former name of the attribute
+        routines: RoutineSet | None = getattr(cls, "routines", None)  # None in an intermediate base class
+        if routines is not None and routines.bindings.get("EXACT", True) != cls.exact_oracle:
+            cls.routines = routines.rebound(EXACT=cls.exact_oracle)
 
     def _read(self, X: Any, y: Any = None) -> Any:
         """Return the examples as checked arrays, and read X and y only once; without y, for prediction."""
@@ -84,15 +87,15 @@ class KernelModel(IntegerLabelings, Model):
         self._check_bound()
         return self._packed(self._read(X, y))
 
-    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Form, Any]:
+    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[ModelAdapter, Any]:
         if type(self).bind is not KernelModel.bind or type(self).pack is not KernelModel.pack:
             return type(self)._open_bound(bound_copy(self, X, y, sample_weight), X, y)
         examples = self._read(X, y)
         bound = self._bound_to(examples, sample_weight)
-        return KernelForm(bound), bound._packed(examples)
+        return BuiltinAdapter(bound), bound._packed(examples)
 
-    def _open_bound(self, X: Any, y: Any) -> tuple[Form, Any]:
-        return KernelForm(self), type(self).pack(self, X, y)
+    def _open_bound(self, X: Any, y: Any) -> tuple[ModelAdapter, Any]:
+        return BuiltinAdapter(self), type(self).pack(self, X, y)
 
     def fingerprint(self, data: Any) -> str:
         return "" if type(self).in_part_space else content_hash(*vars(self).items())
@@ -112,31 +115,31 @@ class KernelModel(IntegerLabelings, Model):
             raise OptionError(f"{self._owner}: call bind(X, y) first, or train; the sizes are not known yet")
 
 
-def _of_the_class(name: str) -> Callable[..., Any]:
+def class_method(name: str) -> Callable[..., Any]:
     """Return a method that calls the model class's method of that name and ignores attributes of the instance."""
 
-    def call(form: Any, *args: Any) -> Any:
-        return getattr(type(form.model), name)(form.model, *args)
+    def call(adapter: Any, *args: Any) -> Any:
+        return getattr(type(adapter.model), name)(adapter.model, *args)
 
     return call
 
 
-class KernelForm(UserForm):
+class BuiltinAdapter(UserAdapter):
     """Adapter for a bound :class:`KernelModel`."""
 
     saves_labelings = True
     weighs_loss = True
 
     def __init__(self, model: KernelModel) -> None:
-        super().__init__(model, model.kernels)
+        super().__init__(model, model.routines)
         # With slack rescaling, the vectors that are averaged depend on the costs.
         self.in_part_space = type(model).in_part_space and not model._rescales_slack
 
     @property
     def offers(self) -> frozenset[str]:
         rows = {"feature rows"} if isinstance(self.model, FeatureRows) else set()
-        solves = {"block solves"} if self.model.solves_blocks and self.kernels.bindings.get("EXACT", True) else set()
-        marginals = {"marginals"} if "expected_parts" in self.kernels.bindings else set()
+        solves = {"block solves"} if self.model.solves_blocks and self.routines.bindings.get("EXACT", True) else set()
+        marginals = {"marginals"} if "expected_parts" in self.routines.bindings else set()
         by_products = not self.model._rescales_slack and isinstance(self.model, KernelInputs)
         inputs = {"input kernel"} if by_products else set()
         return super().offers | rows | solves | marginals | inputs
@@ -145,16 +148,16 @@ class KernelForm(UserForm):
         found = {word: getattr(self.model, f"n_{word}", None) for word in ("features", "labels")}
         return {name: int(size) for name, size in found.items() if isinstance(size, Integral)} or super().sizes()
 
-    make_work = _of_the_class("make_work")
-    make_labelings = _of_the_class("make_labelings")
-    label_limits = _of_the_class("label_limits")
-    keeps_truths = _of_the_class("keeps_truths")
-    initial_mu = _of_the_class("initial_mu")
-    enlarge_mu = _of_the_class("enlarge_mu")
-    export_mu = _of_the_class("export_mu")
-    import_mu = _of_the_class("import_mu")
-    data_arrays = _of_the_class("data_arrays")
-    part_offsets = _of_the_class("part_offsets")
-    feature_sizes = _of_the_class("feature_sizes")
-    mean_sqnorm = _of_the_class("mean_sqnorm")
-    rescaled = _of_the_class("rescaled")
+    make_work = class_method("make_work")
+    make_labelings = class_method("make_labelings")
+    label_limits = class_method("label_limits")
+    keeps_truths = class_method("keeps_truths")
+    initial_mu = class_method("initial_mu")
+    enlarge_mu = class_method("enlarge_mu")
+    export_mu = class_method("export_mu")
+    import_mu = class_method("import_mu")
+    data_arrays = class_method("data_arrays")
+    part_offsets = class_method("part_offsets")
+    feature_sizes = class_method("feature_sizes")
+    mean_sqnorm = class_method("mean_sqnorm")
+    rescaled = class_method("rescaled")

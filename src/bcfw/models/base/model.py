@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 from bcfw.errors import ModelError, OptionError
 from bcfw.inputs.bounds import join_bounds
 from bcfw.inputs.examples import check_same_length
-from bcfw.models.base.adapter import Form
+from bcfw.models.base.adapter import ModelAdapter
 from bcfw.models.base.hooks import DEFAULTS, HOOKS, checked_dim, hook
-from bcfw.models.python.python_adapter import PythonForm, content_hash, feature_count, first_features
-from bcfw.models.python.python_routines import BLACK_BOX_KERNELS
+from bcfw.models.python.python_adapter import PythonAdapter, content_hash, feature_count, first_features
+from bcfw.models.python.python_routines import BLACK_BOX_ROUTINES
 from bcfw.options import Flag, as_call
 from bcfw.storage.objects import MODELS
 
@@ -78,16 +78,16 @@ class Model:
     _unlabelled: ClassVar[int | None] = None
 
     #: The routines to which passes are specialised.
-    _kernels: ClassVar[KernelSet] = BLACK_BOX_KERNELS
+    _routines: ClassVar[RoutineSet] = BLACK_BOX_ROUTINES
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         Flag(True).check(cls.__name__, "exact_oracle", cls.exact_oracle)
         Flag(False).check(cls.__name__, "slack_rescaling", cls.slack_rescaling)
-        if cls._kernels.bindings.get("EXACT", True) != cls.exact_oracle:
-            cls._kernels = cls._kernels.rebound(EXACT=cls.exact_oracle)
-        if cls._kernels.bindings.get("SLACK", False) != cls.slack_rescaling:
-            cls._kernels = cls._kernels.rebound(SLACK=cls.slack_rescaling)
+        if cls._routines.bindings.get("EXACT", True) != cls.exact_oracle:
+            cls._routines = cls._routines.rebound(EXACT=cls.exact_oracle)
+        if cls._routines.bindings.get("SLACK", False) != cls.slack_rescaling:
+            cls._routines = cls._routines.rebound(SLACK=cls.slack_rescaling)
 
     def __repr__(self) -> str:
         return as_call(type(self).__name__, {**given_options(self), **self._known_sizes()})
@@ -184,13 +184,13 @@ class Model:
         w, box = rng.standard_normal(self.dim), join_bounds(checked_dim(self), hook(self, "bounds")())
         return self.oracle(w if box is None else np.clip(w, *box), X[i])
 
-    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Form, Any]:
+    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[ModelAdapter, Any]:
         """Bind the model to the data; return the adapter for solvers and the packed data."""
-        return PythonForm.open(self, X, y, sample_weight)
+        return PythonAdapter.open(self, X, y, sample_weight)
 
-    def _open_bound(self, X: Any, y: Any) -> tuple[Form, Any]:
+    def _open_bound(self, X: Any, y: Any) -> tuple[ModelAdapter, Any]:
         """Return the adapter and the packed data of a bound model; it may be bound to more data than X and y."""
-        return PythonForm.open_bound(self, X, y)
+        return PythonAdapter.open_bound(self, X, y)
 
 
 def given_options(model: Any) -> dict[str, Any]:

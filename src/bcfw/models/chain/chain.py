@@ -26,17 +26,16 @@ from bcfw.inputs.labels import (
 from bcfw.inputs.numbers import offsets
 from bcfw.inputs.rows import Rows, sequence_rows
 from bcfw.models.base.kernel_model import KernelModel
-from bcfw.models.chain import chain_directions
-from bcfw.models.chain import chain_routines as chain_kernels
+from bcfw.models.chain import chain_directions, chain_routines
 from bcfw.models.chain.chain_directions import LABEL
-from bcfw.models.chain.chain_marginals import CHAIN_MARGINAL_KERNELS
+from bcfw.models.chain.chain_marginals import CHAIN_MARGINAL_ROUTINES
 from bcfw.models.chain.chain_routines import ChainAverage, ChainData, ChainWork
 from bcfw.models.shared.feature_rows import KernelInputs
-from bcfw.models.shared.labelings import LABELING_KERNELS, LABELING_VALUE_KERNELS
+from bcfw.models.shared.labelings import LABELING_ROUTINES, LABELING_VALUE_ROUTINES
 from bcfw.models.shared.pooled_lists import check_sizes, enlarged
 from bcfw.models.shared.sum_product import SumProduct
 from bcfw.options import Flag
-from bcfw.passes.contract import kernel_set
+from bcfw.passes.contract import routine_set
 
 #: Sequences up to this length T store their T x T Gram matrix; norms of longer sequences use a scratch vector.
 LONGEST_GRAM = 128
@@ -97,10 +96,10 @@ class Chain(SumProduct, KernelInputs, KernelModel):
     [[0, 1, 1], [1, 0]]
     """
 
-    kernels = kernel_set(
-        {**vars(chain_directions), **vars(chain_kernels)},
-        {"Data": ChainData, "Work": ChainWork, **CHAIN_MARGINAL_KERNELS},
-        shared={**LABELING_KERNELS, **LABELING_VALUE_KERNELS},
+    routines = routine_set(
+        {**vars(chain_directions), **vars(chain_routines)},
+        {"Data": ChainData, "Work": ChainWork, **CHAIN_MARGINAL_ROUTINES},
+        shared={**LABELING_ROUTINES, **LABELING_VALUE_ROUTINES},
     )
     in_part_space = True
 
@@ -145,7 +144,7 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         gram_off = offsets(np.where(trains & (lengths <= LONGEST_GRAM), lengths * (lengths + 1) // 2, 0))
         gram = np.zeros(int(gram_off[-1]))
         ends = int(self.end_bias)
-        entry(chain_kernels.grams)(rows.indptr, rows.index_at, rows.indices, rows.values, y_off, ends, gram_off, gram)
+        entry(chain_routines.grams)(rows.indptr, rows.index_at, rows.indices, rows.values, y_off, ends, gram_off, gram)
         return ChainData(
             rows.indptr,
             rows.index_at,
@@ -164,7 +163,7 @@ class Chain(SumProduct, KernelInputs, KernelModel):
 
     def with_values(self, data: ChainData, values: np.ndarray) -> ChainData:
         gram = np.zeros_like(data.gram)
-        entry(chain_kernels.grams)(
+        entry(chain_routines.grams)(
             data.indptr, data.index_at, data.indices, values, data.y_off, data.ends, data.gram_off, gram
         )
         return data._replace(values=values, gram=gram)
@@ -218,8 +217,8 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         position = np.arange(len(data.y)) - data.y_off[block]
         inner = np.flatnonzero(block[1:] == block[:-1])
         pairs, times = np.unique((block[inner] * K + data.y[inner]) * K + data.y[inner + 1], return_counts=True)
-        positions = Parts(block, position << 32 | data.y, np.ones(len(data.y)))
-        return place_lists(n, positions, Parts(pairs // K**2, pairs % K**2, times))
+        positions = BlockParts(block, position << 32 | data.y, np.ones(len(data.y)))
+        return place_lists(n, positions, BlockParts(pairs // K**2, pairs % K**2, times))
 
     def enlarge_mu(self, mu: tuple[Any, ...]) -> ChainAverage:
         """Return these lists in a pool of twice the length."""
@@ -258,9 +257,9 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         order = np.lexsort((np.minimum(row, lengths[owner]), owner))
         owner, row, label, mass = owner[order], row[order], label[order], mass[order]
         at = row < lengths[owner]
-        positions = Parts(owner[at], row[at] << 32 | label[at], mass[at])
+        positions = BlockParts(owner[at], row[at] << 32 | label[at], mass[at])
         part = (row - lengths[owner]) * K + label
-        return place_lists(len(count), positions, Parts(owner[~at], part[~at], mass[~at]))
+        return place_lists(len(count), positions, BlockParts(owner[~at], part[~at], mass[~at]))
 
     def marginals(self, data: ChainData, mu: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Return the averaged labels (N, K) of all positions and the averaged transition counts (n, K, K)."""
@@ -318,7 +317,7 @@ class Chain(SumProduct, KernelInputs, KernelModel):
         return integer_labels(sequence_labels(y, length, where), self.n_labels, lambda position: where)
 
 
-class Parts(NamedTuple):
+class BlockParts(NamedTuple):
     """Parts of one kind (labels of positions, or transitions), sorted by block: three arrays of equal length.
 
     ``owner`` has the block, ``part`` the number and ``mass`` the averaged value of each part.
@@ -329,7 +328,7 @@ class Parts(NamedTuple):
     mass: np.ndarray
 
 
-def place_lists(n: int, positions: Parts, transitions: Parts) -> ChainAverage:
+def place_lists(n: int, positions: BlockParts, transitions: BlockParts) -> ChainAverage:
     """Return a pool with the lists of n blocks.
 
     Every list has twice the capacity that it needs, and the pool has as much free space again.

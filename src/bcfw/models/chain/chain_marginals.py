@@ -189,7 +189,7 @@ def add_expected(data, i, s, parts, work):
 
 
 #: The routines of "marginals", to be added to the routines of chains.
-CHAIN_MARGINAL_KERNELS = {
+CHAIN_MARGINAL_ROUTINES = {
     "part_scores": part_scores,
     "expected_parts": expected_parts,
     "add_expected": add_expected,

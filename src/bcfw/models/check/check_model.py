@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import BcfwError, ModelError, OracleError
-from bcfw.inputs.examples import by_position, check_same_length
-from bcfw.models.base.compiled import CompiledForm, CompiledModel, checked_pack
+from bcfw.inputs.examples import check_same_length, indexable_examples
+from bcfw.models.base.compiled import CompiledAdapter, CompiledModel, checked_pack
 from bcfw.models.base.hooks import bound_copy, hidden_hooks
-from bcfw.models.base.kernel_model import KernelForm, KernelModel
+from bcfw.models.base.kernel_model import BuiltinAdapter, KernelModel
 from bcfw.models.base.model import require_methods, require_model
 from bcfw.models.check.failures import CompilationError, described
 from bcfw.models.check.findings import TOLERANCE, Findings
 from bcfw.models.check.outputs import shown
-from bcfw.models.check.trial import kernel_error, trial_weights, try_at, try_examples
+from bcfw.models.check.trial import routine_error, trial_weights, try_at, try_examples
 from bcfw.models.check.trial_passes import DIRECTION_SIZE, OUTPUT_LOSS, VALUE, direction_pass
 from bcfw.models.check.tried_example import TriedExample, features_of, loss_of
 from bcfw.models.joint_kernel.joint_kernel_model import JointKernelModel
@@ -69,14 +69,14 @@ def check_model(model: Any, X: Any, y: Any, n_examples: int = 10, n_weights: int
     Count(10).check("check_model", "n_examples", n_examples)
     Count(5).check("check_model", "n_weights", n_weights)
     Count(0, least=0).check("check_model", "seed", seed)
-    X, y = by_position(X), by_position(y)
+    X, y = indexable_examples(X), indexable_examples(y)
     name = type(model).__name__
     check_same_length(X, y, name)
     require_methods(model)
     bound, packed = _bound_and_packed(model, X, y)
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(len(y))[:n_examples])
-    _raise(name, _mistakes_in_kernels(bound, X, y, chosen).lines())
+    _raise(name, _mistakes_in_routines(bound, X, y, chosen).lines())
     mistakes, remarks = _losses_of_truths(bound, X, y), Findings()
     if isinstance(bound, JointKernelModel):
         tried = try_kernel(bound, X, y, chosen, rng, n_weights)
@@ -118,11 +118,11 @@ def _raise(name: str, mistakes: list[str]) -> None:
 
 def _try_all(model: CompiledModel, data: Any) -> None:
     """Raise unless the compiled routines, with index checks, work on all examples."""
-    form = CompiledForm(model)
+    adapter = CompiledAdapter(model)
     try:
-        try_examples(form, data, form.kernels.checked)
+        try_examples(adapter, data, adapter.routines.checked)
     except OracleError as error:
-        raise ModelError(f"{form.name}:\n  {error}") from error
+        raise ModelError(f"{adapter.name}:\n  {error}") from error
 
 
 def _remarks_on_class(model: Any, packed: Any) -> Iterator[str]:
@@ -136,41 +136,43 @@ def _remarks_on_class(model: Any, packed: Any) -> Iterator[str]:
 # --- routines, interpreted
 
 
-def _mistakes_in_kernels(model: Any, X: Any, y: Any, chosen: np.ndarray) -> Findings:
+def _mistakes_in_routines(model: Any, X: Any, y: Any, chosen: np.ndarray) -> Findings:
     """Run a user's routines as plain Python on the chosen examples; return their errors and contradictions."""
     mistakes = Findings()
     compiled, own = isinstance(model, CompiledModel), type(model) not in MODELS.values()
     if not compiled and not (own and isinstance(model, KernelModel)):
         return mistakes
-    form = CompiledForm(model) if compiled else KernelForm(model)
+    adapter = CompiledAdapter(model) if compiled else BuiltinAdapter(model)
     for i in chosen:
         try:
             with np.errstate(all="ignore"):
-                for kind, text in _try_kernels(form, X[int(i)], y[int(i)]):
+                for kind, text in _try_routines(adapter, X[int(i)], y[int(i)]):
                     mistakes.add(i, f"{kind}{text}", kind)
         except Exception as error:
-            mistakes.add_error(i, kernel_error(form, error), error)
+            mistakes.add_error(i, routine_error(adapter, error), error)
     return mistakes
 
 
-def _try_kernels(form: Any, x: Any, y_true: Any) -> Iterator[tuple[str, str]]:
+def _try_routines(adapter: Any, x: Any, y_true: Any) -> Iterator[tuple[str, str]]:
     """Run all routines of a user's model on one example.
 
     Yield the contradictions between the routines and the methods of a :class:`KernelModel`.
     """
-    model, kernels = form.model, form.kernels.interpreted()
+    model, routines = adapter.model, adapter.routines.interpreted()
     compiled = isinstance(model, CompiledModel)
     data = checked_pack(model, [x], [y_true]) if compiled else type(model).pack(model, [x], [y_true])
     if compiled:
         loss_of(model, x, y_true, y_true)  # raises if the loss is complex
-    for w in trial_weights(form):
-        try_at(form, data, kernels, w, 0.0)
-        labelings, out = try_at(form, data, kernels, w)
+    for w in trial_weights(adapter):
+        try_at(adapter, data, routines, w, 0.0)
+        labelings, out = try_at(adapter, data, routines, w)
         if compiled:
             continue
         ways = np.zeros((DIRECTION_SIZE, 1))
-        mu, work, room = form.initial_mu(data), form.make_work(data), form.make_labelings(data, 2)
-        kernels.entry(direction_pass)(tuple(data), tuple(work), tuple(mu), w, room, ways, np.zeros(1, np.int64))
+        mu, work, room = adapter.initial_mu(data), adapter.make_work(data), adapter.make_labelings(data, 2)
+        routines.compiled_pass(direction_pass)(
+            tuple(data), tuple(work), tuple(mu), w, room, ways, np.zeros(1, np.int64)
+        )
         y = model.output(data, labelings)[0]
         loss = loss_on(model, x, y_true, y)
         value = loss + float(w @ (features_of(model, x, y) - features_of(model, x, y_true)))
@@ -179,7 +181,7 @@ def _try_kernels(form: Any, x: Any, y_true: Any) -> Iterator[tuple[str, str]]:
         )
         if abs(out[OUTPUT_LOSS, 0] - loss) > TOLERANCE * (1.0 + loss):
             yield (
-                "the kernel loss and loss(y_true, y) differ",
+                "the routine loss and loss(y_true, y) differ",
                 f": {out[OUTPUT_LOSS, 0]:.6g} and {loss:.6g} for {shown(y)}",
             )
         for way, number in found.items():

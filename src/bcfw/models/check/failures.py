@@ -69,7 +69,7 @@ def is_from_numba(error: BaseException) -> bool:
 
 def cannot_compile(name: str, error: BaseException) -> CompilationError:
     """Return the error for a model whose routines numba cannot compile, with the essential part of numba's message."""
-    return CompilationError(f"{name}: numba cannot compile its kernels: {numba_sentence(error)}")
+    return CompilationError(f"{name}: numba cannot compile its routines: {numba_sentence(error)}")
 
 
 def numba_sentence(error: BaseException) -> str:
@@ -93,5 +93,5 @@ def _numba_place(text: str) -> str:
     for file, line in re.findall(r"^During: typing of .* at (.+) \((\d+)\)$", text, re.MULTILINE):
         if not _in_package(file) and not _in_library(file):
             return f" ({_line(file, int(line))})"
-    kernels = re.findall(r"CPUDispatcher\(<function (\S+\.\S+)>", text)
-    return f" (in {kernels[0]})" if kernels else ""
+    routines = re.findall(r"CPUDispatcher\(<function (\S+\.\S+)>", text)
+    return f" (in {routines[0]})" if routines else ""

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 from bcfw.errors import ModelError, OracleError
 from bcfw.inputs.bounds import join_bounds
-from bcfw.models.base.adapter import Form
+from bcfw.models.base.adapter import ModelAdapter
 from bcfw.models.check.failures import cannot_compile, described, is_from_numba
 from bcfw.models.check.trial_passes import KEPT, OUTPUT_LOSS, TRIAL_SIZE, TRUTH_LOSS, VALUE, trial_pass
 from bcfw.models.python.python_routines import ROUNDING
@@ -18,27 +18,29 @@ from bcfw.models.python.python_routines import ROUNDING
 CHUNK = 100
 
 
-def try_examples(form: Form, data: Any, kernels: KernelSet) -> None:
+def try_examples(adapter: ModelAdapter, data: Any, routines: RoutineSet) -> None:
     """Raise unless the routines give valid results on every example, at w = 0 and at random weights."""
-    for w in trial_weights(form):
+    for w in trial_weights(adapter):
         for loss_weight in (1.0, 0.0):
-            require_sound(try_at(form, data, kernels, w, loss_weight)[1])
+            require_sound(try_at(adapter, data, routines, w, loss_weight)[1])
 
 
-def trial_weights(form: Form) -> list[np.ndarray]:
+def trial_weights(adapter: ModelAdapter) -> list[np.ndarray]:
     """Return two weight vectors, zeros and random numbers, clipped to the model's bounds."""
-    box = join_bounds(form.dim, form.bounds())
-    weights = [np.zeros(form.dim), np.random.default_rng(0).standard_normal(form.dim)]
+    box = join_bounds(adapter.dim, adapter.bounds())
+    weights = [np.zeros(adapter.dim), np.random.default_rng(0).standard_normal(adapter.dim)]
     return weights if box is None else [np.clip(w, *box) for w in weights]
 
 
-def try_at(form: Form, data: Any, kernels: KernelSet, w: np.ndarray, loss_weight: float = 1.0) -> tuple[Any, Any]:
+def try_at(
+    adapter: ModelAdapter, data: Any, routines: RoutineSet, w: np.ndarray, loss_weight: float = 1.0
+) -> tuple[Any, Any]:
     """Run the routines on every example; return the oracle's labelings and the table that :func:`trial_pass` writes."""
     n = len(data.y_off) - 1
-    labelings, out = form.make_labelings(data), np.zeros((TRIAL_SIZE, n))
-    work = tuple(form.make_work(data))
+    labelings, out = adapter.make_labelings(data), np.zeros((TRIAL_SIZE, n))
+    work = tuple(adapter.make_work(data))
     for blocks in chunks(n):
-        run_kernels(form, kernels, trial_pass, data, work, w, loss_weight, blocks, labelings, out)
+        run_routines(adapter, routines, trial_pass, data, work, w, loss_weight, blocks, labelings, out)
     return labelings, out
 
 
@@ -47,7 +49,7 @@ def chunks(n: int) -> list[np.ndarray]:
     return np.array_split(np.arange(n), max(1, -(-n // CHUNK)))
 
 
-def run_kernels(form: Form, kernels: KernelSet, template: Any, data: Any, *args: Any) -> None:
+def run_routines(adapter: ModelAdapter, routines: RoutineSet, template: Any, data: Any, *args: Any) -> None:
     """Run a template on the data; if a routine raises, raise an error that names the example.
 
     The last argument of the template is an array in which it stores the current example. An error of compiled code
@@ -56,35 +58,35 @@ def run_kernels(form: Form, kernels: KernelSet, template: Any, data: Any, *args:
     """
     at = np.zeros(1, np.int64)
     try:
-        kernels.entry(template)(tuple(data), *args, at)
+        routines.compiled_pass(template)(tuple(data), *args, at)
     except Exception as error:
-        if not kernels.compiled:
+        if not routines.compiled:
             raise
         if is_from_numba(error):
-            raise cannot_compile(form.name, error) from None
+            raise cannot_compile(adapter.name, error) from None
         i = int(at[0])
-        told = _interpreted_error(kernels, template, data, args, i) or error
-        raise OracleError(f"example {i}: {kernel_error(form, told)}", i) from error
+        told = _interpreted_error(routines, template, data, args, i) or error
+        raise OracleError(f"example {i}: {routine_error(adapter, told)}", i) from error
 
 
-def _interpreted_error(kernels: KernelSet, template: Any, data: Any, args: Any, i: int) -> Exception | None:
+def _interpreted_error(routines: RoutineSet, template: Any, data: Any, args: Any, i: int) -> Exception | None:
     """Run the template as plain Python; return its error if it fails at example i, else None."""
     at = np.zeros(1, np.int64)
     try:
         with np.errstate(all="ignore"):
-            kernels.interpreted().entry(template)(tuple(data), *args, at)
+            routines.interpreted().compiled_pass(template)(tuple(data), *args, at)
     except Exception as error:
         return error if at[0] == i else None
     return None
 
 
-def kernel_error(form: Form, error: Exception) -> str:
+def routine_error(adapter: ModelAdapter, error: Exception) -> str:
     """Return the description of an error of a routine; for an index error, with advice."""
     if not isinstance(error, IndexError):
         return described(error)
     return (
         f"{described(error)}; compiled code would read or write outside an array here: check the labels and sizes that "
-        f"pack gives the kernels, and dim = {form.dim}"
+        f"pack gives the routines, and dim = {adapter.dim}"
     )
 
 

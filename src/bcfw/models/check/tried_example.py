@@ -92,9 +92,9 @@ class TriedExample:
         if not isinstance(self.model, CompiledModel) or type(self.model).loss is CompiledModel.loss:
             return
         for y in outputs:
-            kernel, method = self.loss(y), loss_between(self.model, self.y_true, y)
-            if abs(kernel - method) > TOLERANCE * (1.0 + abs(method)):
-                yield "labeling_loss gives ", f"{kernel:.6g} and loss(y_true, y) {method:.6g} for y = {shown(y)}"
+            compiled, method = self.loss(y), loss_between(self.model, self.y_true, y)
+            if abs(compiled - method) > TOLERANCE * (1.0 + abs(method)):
+                yield "labeling_loss gives ", f"{compiled:.6g} and loss(y_true, y) {method:.6g} for y = {shown(y)}"
                 return
 
     def value(self, w: Any, y: Any, y_true: Any) -> float:

@@ -26,12 +26,12 @@ from bcfw.inputs.node_graphs import (
 )
 from bcfw.inputs.numbers import offsets, packed_type, stacked, weight_vector
 from bcfw.models.base.kernel_model import KernelModel
-from bcfw.models.graphs import binary_graph_routines as binary_graph_kernels
-from bcfw.models.graphs.binary_graph_routines import GraphData, GraphWork, number_columns
+from bcfw.models.graphs import binary_graph_routines
+from bcfw.models.graphs.binary_graph_routines import BinaryGraphData, BinaryGraphWork, number_columns
 from bcfw.models.graphs.label_graph import balance
-from bcfw.models.shared.part_vectors import PART_VECTOR_KERNELS, SCORES_AT_ONCE, part_scratch
+from bcfw.models.shared.part_vectors import PART_VECTOR_ROUTINES, SCORES_AT_ONCE, part_scratch
 from bcfw.options import Flag
-from bcfw.passes.contract import kernel_set
+from bcfw.passes.contract import routine_set
 
 
 class BinaryGraph(KernelModel):
@@ -74,10 +74,10 @@ class BinaryGraph(KernelModel):
     _unlabelled = UNLABELLED
     # SCORES_AT_ONCE: the labelings of a block together differ from the truth at nearly all nodes, and testing which
     # scores are needed costs more than computing all of them.
-    kernels = kernel_set(
-        binary_graph_kernels,
-        {"Data": GraphData, "Work": GraphWork},
-        shared={**PART_VECTOR_KERNELS, **SCORES_AT_ONCE},
+    routines = routine_set(
+        binary_graph_routines,
+        {"Data": BinaryGraphData, "Work": BinaryGraphWork},
+        shared={**PART_VECTOR_ROUTINES, **SCORES_AT_ONCE},
     )
 
     def __init__(self, cost: Any = None, class_balance: bool = False, normalize: bool = True) -> None:
@@ -115,7 +115,7 @@ class BinaryGraph(KernelModel):
     def _example_of_sizes(self, sizes: Mapping[str, Any]) -> tuple[Any, Any]:
         return [one_node(sizes)], [[UNLABELLED]]
 
-    def _packed(self, examples: tuple[list[Graph], list[np.ndarray] | None]) -> GraphData:
+    def _packed(self, examples: tuple[list[Graph], list[np.ndarray] | None]) -> BinaryGraphData:
         graphs, labels = examples
         check_sizes(graphs, int(self.n_features or 0), int(self.n_edge_features or 0), "BinaryGraph")
         if labels is None:
@@ -129,20 +129,20 @@ class BinaryGraph(KernelModel):
         lower[2 * int(self.n_features or 0) :] = 0.0
         return lower, upper
 
-    def oracle_operations(self, data: GraphData) -> float:
+    def oracle_operations(self, data: BinaryGraphData) -> float:
         """Return the operations for the scores of both labels plus 200 per node and edge for the minimum cut.
 
         The factor 200 is typical for the graphs of images.
         """
         return float(2 * len(data.values) + 200 * (len(data.y) + len(data.left)))
 
-    def label_limits(self, data: GraphData) -> tuple[int, int]:
+    def label_limits(self, data: BinaryGraphData) -> tuple[int, int]:
         return UNLABELLED, 1
 
-    def make_work(self, data: GraphData) -> GraphWork:
+    def make_work(self, data: BinaryGraphData) -> BinaryGraphWork:
         V, E, S = (int(np.max(np.diff(off))) for off in (data.y_off, data.edge_off, data.col_off))
         cap, excess, tree, parent, dated, dist, following, orphans, queue = make_flow(V, 2 * E)
-        return GraphWork(
+        return BinaryGraphWork(
             **part_scratch(V + E, by_part=False),
             base=np.zeros(1),
             y=np.zeros(V, np.int64),
@@ -161,7 +161,7 @@ class BinaryGraph(KernelModel):
             queue=queue,
         )
 
-    def initial_mu(self, data: GraphData) -> tuple[np.ndarray]:
+    def initial_mu(self, data: BinaryGraphData) -> tuple[np.ndarray]:
         """Return the averaged parts of all blocks, one block after the other: zeros, the parts of the truth."""
         return (np.zeros(data.part_off[-1]),)
 
@@ -174,7 +174,9 @@ class BinaryGraph(KernelModel):
         data = self.pack(X)
         weights = self._checked_weights(w, data)
         out = np.zeros(len(data.y))
-        self.kernels.entry(binary_graph_kernels.margins_pass)(tuple(data), tuple(self.make_work(data)), weights, out)
+        self.routines.compiled_pass(binary_graph_routines.margins_pass)(
+            tuple(data), tuple(self.make_work(data)), weights, out
+        )
         return [out[a:b] for a, b in itertools.pairwise(data.y_off)]
 
     def edge_weights(self, w: np.ndarray) -> np.ndarray:
@@ -207,7 +209,7 @@ class BinaryGraph(KernelModel):
         costs = self.cost[truth[known], labels[known]]
         return float(costs.sum() / max(known.sum(), 1) if self.normalize else costs.sum())
 
-    def _flatten(self, graphs: list[Graph], labels: list[np.ndarray]) -> GraphData:
+    def _flatten(self, graphs: list[Graph], labels: list[np.ndarray]) -> BinaryGraphData:
         """Return the record of the graphs; each edge must join two labelled nodes."""
         F, G = int(self.n_features or 0), int(self.n_edge_features or 0)
         y_off, edge_off = offsets([graph.n_nodes for graph in graphs]), offsets([len(graph.edges) for graph in graphs])
@@ -220,7 +222,7 @@ class BinaryGraph(KernelModel):
         edges = stacked([graph.edges for graph in graphs], np.int32)
         arcs = [make_arcs(graph.edges, graph.n_nodes) for graph in graphs]
         scale = np.array([1.0 / max((one != UNLABELLED).sum(), 1) if self.normalize else 1.0 for one in labels])
-        return GraphData(
+        return BinaryGraphData(
             indptr,
             indices,
             stacked(values, packed_type(*{one.dtype for one in values})),
@@ -242,10 +244,10 @@ class BinaryGraph(KernelModel):
             F,
         )
 
-    def decoded(self, w: np.ndarray, data: GraphData, loss_weight: float) -> np.ndarray:
+    def decoded(self, w: np.ndarray, data: BinaryGraphData, loss_weight: float) -> np.ndarray:
         return super().decoded(self._checked_weights(w, data), data, loss_weight)
 
-    def _checked_weights(self, w: np.ndarray, data: GraphData) -> np.ndarray:
+    def _checked_weights(self, w: np.ndarray, data: BinaryGraphData) -> np.ndarray:
         """Return w as an array. Raise unless all edges have weights >= 0, which minimum cuts need."""
         weights = weight_vector(w, self.dim, "BinaryGraph")
         strength = data.edge_values @ weights[2 * data.n_features :]

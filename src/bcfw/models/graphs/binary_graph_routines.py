@@ -21,7 +21,7 @@ from bcfw.models.shared.labelings import labeling_value, slot_offset
 from bcfw.models.shared.part_vectors import list_moved, start_direction
 
 
-class GraphData(NamedTuple):
+class BinaryGraphData(NamedTuple):
     """All graphs; nodes, edges and arcs are stacked and numbered from 0 in every graph.
 
     Attributes
@@ -62,7 +62,7 @@ class GraphData(NamedTuple):
     n_features: int
 
 
-class GraphWork(NamedTuple):
+class BinaryGraphWork(NamedTuple):
     """Scratch of one thread, for the largest numbers of nodes V, edges E and features S of a block.
 
     Attributes
@@ -310,8 +310,8 @@ def margins_pass(data_fields, work_fields, w, out):
     label 0 at p. After the cut for the best labeling, each node takes another cut, in which it is forced to its other
     label.
     """
-    data = GraphData(*data_fields)
-    work = GraphWork(*work_fields)
+    data = BinaryGraphData(*data_fields)
+    work = BinaryGraphWork(*work_fields)
     for i in range(data.y_off.shape[0] - 1):
         start = data.y_off[i]
         scores(data, i, w, 0.0, work)

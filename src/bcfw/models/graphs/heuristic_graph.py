@@ -47,7 +47,7 @@ class HeuristicGraph(LabelGraph):
         weights = self._checked_weights(w, data)
         out = np.zeros((2, len(data.y_off) - 1))
         work = self.make_work(data)
-        self.kernels.entry(brackets_pass)(tuple(data), tuple(work), weights, float(y is not None), out)
+        self.routines.compiled_pass(brackets_pass)(tuple(data), tuple(work), weights, float(y is not None), out)
         return out
 
     def upper_bound(self, w: np.ndarray, x: Any, y_true: Any) -> float:
@@ -65,5 +65,5 @@ class HeuristicGraph(LabelGraph):
         labels = self.decoded(weights, data, 0.0).astype(np.int64)
         out = np.zeros((len(data.y), data.n_labels))
         work = self.make_work(data)
-        self.kernels.entry(changes_pass)(tuple(data), tuple(work), weights, labels, out)
+        self.routines.compiled_pass(changes_pass)(tuple(data), tuple(work), weights, labels, out)
         return [out[a:b] for a, b in itertools.pairwise(data.y_off)]

@@ -390,7 +390,7 @@ def pair_score(data, first, a, b, work):
 
 
 #: To be added to the routines of graph models, which add ``argmax`` and ``upper_bound``.
-LABEL_GRAPH_KERNELS = {
+LABEL_GRAPH_ROUTINES = {
     "Data": LabelGraphData,
     "Work": LabelGraphWork,
     "scores": scores,

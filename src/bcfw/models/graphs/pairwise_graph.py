@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.models.graphs import pairwise_graph_routines as pairwise_graph_kernels
+from bcfw.models.graphs import pairwise_graph_routines
 from bcfw.models.graphs.heuristic_graph import HeuristicGraph
 from bcfw.models.graphs.label_graph import PairWeights
-from bcfw.models.graphs.label_graph_routines import LABEL_GRAPH_KERNELS, LabelGraphData
-from bcfw.models.shared.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
+from bcfw.models.graphs.label_graph_routines import LABEL_GRAPH_ROUTINES, LabelGraphData
+from bcfw.models.shared.part_vectors import PART_VECTOR_ROUTINES, SCORES_BY_PART
 from bcfw.options import Count, Flag
-from bcfw.passes.contract import kernel_set
+from bcfw.passes.contract import routine_set
 
 #: The oracle may run one iteration of max-product per this many iterations of TRW-S, if TRW-S leaves a gap.
 MAX_PRODUCT_SHARE = 4
@@ -68,7 +68,9 @@ class PairwiseGraph(PairWeights, HeuristicGraph):
     ([0, 1, 0, 1], True)
     """
 
-    kernels = kernel_set(pairwise_graph_kernels, LABEL_GRAPH_KERNELS, shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART})
+    routines = routine_set(
+        pairwise_graph_routines, LABEL_GRAPH_ROUTINES, shared={**PART_VECTOR_ROUTINES, **SCORES_BY_PART}
+    )
 
     def __init__(
         self,

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from bcfw.errors import InputError
-from bcfw.models.graphs import potts_graph_routines as potts_graph_kernels
+from bcfw.models.graphs import potts_graph_routines
 from bcfw.models.graphs.heuristic_graph import HeuristicGraph
-from bcfw.models.graphs.label_graph_routines import LABEL_GRAPH_KERNELS, LabelGraphData
-from bcfw.models.shared.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
-from bcfw.passes.contract import kernel_set
+from bcfw.models.graphs.label_graph_routines import LABEL_GRAPH_ROUTINES, LabelGraphData
+from bcfw.models.shared.part_vectors import PART_VECTOR_ROUTINES, SCORES_BY_PART
+from bcfw.passes.contract import routine_set
 
 
 class PottsGraph(HeuristicGraph):
@@ -61,7 +61,9 @@ class PottsGraph(HeuristicGraph):
     _signed = False
     _edge_sign = -1.0
     _cuts = True
-    kernels = kernel_set(potts_graph_kernels, LABEL_GRAPH_KERNELS, shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART})
+    routines = routine_set(
+        potts_graph_routines, LABEL_GRAPH_ROUTINES, shared={**PART_VECTOR_ROUTINES, **SCORES_BY_PART}
+    )
 
     def __init__(
         self,

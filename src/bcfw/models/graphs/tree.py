@@ -9,17 +9,17 @@ import numpy as np
 
 from bcfw.errors import InputError
 from bcfw.inputs.node_graphs import RowGraph, closing_edge
-from bcfw.models.graphs import tree_routines as tree_kernels
+from bcfw.models.graphs import tree_routines
 from bcfw.models.graphs.label_graph import PairWeights
-from bcfw.models.graphs.label_graph_routines import LABEL_GRAPH_KERNELS, LabelGraphData
+from bcfw.models.graphs.label_graph_routines import LABEL_GRAPH_ROUTINES, LabelGraphData
 from bcfw.models.graphs.tree_routines import max_marginals_pass
-from bcfw.models.shared.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART
-from bcfw.models.shared.sum_product import MARGINAL_KERNELS, SumProduct
+from bcfw.models.shared.part_vectors import PART_VECTOR_ROUTINES, SCORES_BY_PART
+from bcfw.models.shared.sum_product import MARGINAL_ROUTINES, SumProduct
 from bcfw.options import Flag
-from bcfw.passes.contract import kernel_set
+from bcfw.passes.contract import routine_set
 
 
-class Probabilities(NamedTuple):
+class TreeProbabilities(NamedTuple):
     """The distribution ``P(y) = exp(s(y)) / Z`` over the labelings y of one tree, where s(y) is the score of y.
 
     Attributes
@@ -80,8 +80,8 @@ class Tree(SumProduct, PairWeights):
     ((4, 2), (3, 2, 2), True)
     """
 
-    kernels = kernel_set(
-        tree_kernels, LABEL_GRAPH_KERNELS, shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART, **MARGINAL_KERNELS}
+    routines = routine_set(
+        tree_routines, LABEL_GRAPH_ROUTINES, shared={**PART_VECTOR_ROUTINES, **SCORES_BY_PART, **MARGINAL_ROUTINES}
     )
 
     def __init__(
@@ -117,10 +117,12 @@ class Tree(SumProduct, PairWeights):
         data = self.pack(X)
         out = np.zeros((len(data.y), data.n_labels))
         work = self.make_work(data)
-        self.kernels.entry(max_marginals_pass)(tuple(data), tuple(work), self._checked_weights(w, data), out)
+        self.routines.compiled_pass(max_marginals_pass)(tuple(data), tuple(work), self._checked_weights(w, data), out)
         return [out[a:b] for a, b in itertools.pairwise(data.y_off)]
 
-    def probabilities(self, w: np.ndarray, X: Any, y: Any = None, *, temperature: float = 1.0) -> list[Probabilities]:
+    def probabilities(
+        self, w: np.ndarray, X: Any, y: Any = None, *, temperature: float = 1.0
+    ) -> list[TreeProbabilities]:
         """Return the probabilities of labels and of pairs of labels under ``P(y) = exp(s(y) / temperature) / Z``.
 
         The sum-product algorithm computes them. The score s of a labeling is ``<w, features(x, y)>``; if the truths y
@@ -135,5 +137,5 @@ class Tree(SumProduct, PairWeights):
             middle = begin + K * (data.y_off[i + 1] - data.y_off[i])
             edges = sums.parts[middle:end].reshape(-1, data.n_pairs)[:, pairs]
             nodes = sums.parts[begin:middle].reshape(-1, K)
-            found.append(Probabilities(float(sums.log_partition[i]), nodes, edges))
+            found.append(TreeProbabilities(float(sums.log_partition[i]), nodes, edges))
         return found

@@ -13,8 +13,8 @@ import numpy as np
 from bcfw.inputs.examples import check_same_length
 from bcfw.models.base.hooks import bound_copy
 from bcfw.models.joint_kernel.pairs import Pairs, PairVectors
-from bcfw.models.python.python_adapter import PythonForm, check_loss_of_truth
-from bcfw.models.python.python_routines import BLACK_BOX_KERNELS, BlackBoxData
+from bcfw.models.python.python_adapter import PythonAdapter, check_loss_of_truth
+from bcfw.models.python.python_routines import BLACK_BOX_ROUTINES, BlackBoxData
 
 
 def shown_weights(data, i, w):
@@ -27,14 +27,14 @@ def output_features(data, i, y):
     return data.vectors.unit(i, y)
 
 
-JOINT_KERNELS = BLACK_BOX_KERNELS.rebound(shown_weights=shown_weights, output_features=output_features)
+JOINT_ROUTINES = BLACK_BOX_ROUTINES.rebound(shown_weights=shown_weights, output_features=output_features)
 
 
-class JointForm(PythonForm):
+class JointAdapter(PythonAdapter):
     """Adapter for a :class:`bcfw.JointKernelModel`.
 
-    It differs from :class:`PythonForm` in two points: the pair (x_i, y) takes the place of the features of an output,
-    and the coefficients of pairs take the place of w.
+    It differs from :class:`PythonAdapter` in two points: the pair (x_i, y) takes the place of the features of an
+    output, and the coefficients of pairs take the place of w.
     """
 
     @classmethod

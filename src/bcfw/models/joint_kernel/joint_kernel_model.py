@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 from bcfw.errors import ModelError
 from bcfw.inputs.examples import check_same_length
-from bcfw.models.base.adapter import Form
+from bcfw.models.base.adapter import ModelAdapter
 from bcfw.models.base.model import Model
-from bcfw.models.joint_kernel.joint_kernel_adapter import JOINT_KERNELS, JointForm
+from bcfw.models.joint_kernel.joint_kernel_adapter import JOINT_ROUTINES, JointAdapter
 from bcfw.models.joint_kernel.pairs import Score, expansion
 
 #: Number of truths in a random combination of features.
@@ -45,7 +45,7 @@ class JointKernelModel(Model):
     (['short', 'long'], None, 4)
     """
 
-    _kernels: ClassVar[KernelSet] = JOINT_KERNELS
+    _routines: ClassVar[RoutineSet] = JOINT_ROUTINES
 
     def joint_kernel(self, pairs: list[tuple[Any, Any]], others: list[tuple[Any, Any]]) -> Any:
         """Return the (M, N) kernel values of every pair (x, y) of ``pairs`` with every pair of ``others``."""
@@ -97,8 +97,8 @@ class JointKernelModel(Model):
         score = expansion(self, X[i], [(X[j], y[j]) for j in some], rng.standard_normal(len(some)))
         return self.oracle(score, X[i])
 
-    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[Form, Any]:
-        return JointForm.open(self, X, y, sample_weight)
+    def _open(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> tuple[ModelAdapter, Any]:
+        return JointAdapter.open(self, X, y, sample_weight)
 
-    def _open_bound(self, X: Any, y: Any) -> tuple[Form, Any]:
-        return JointForm.open_bound(self, X, y)
+    def _open_bound(self, X: Any, y: Any) -> tuple[ModelAdapter, Any]:
+        return JointAdapter.open_bound(self, X, y)

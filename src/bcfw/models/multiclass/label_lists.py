@@ -251,7 +251,7 @@ def list_parts(data, i, slack, mu, work, out):
 
 
 #: To be added to a multiclass model's routines, where they replace the routines of dense averages.
-LABEL_LIST_KERNELS = {
+LABEL_LIST_ROUTINES = {
     "LabelLists": LabelLists,
     "start_direction": start_direction,
     "add_part": add_part,
@@ -264,7 +264,7 @@ LABEL_LIST_KERNELS = {
 
 
 #: Replace the routines of block solves and marginals, for multiclass models that have them.
-SOLVE_LIST_KERNELS = {
+SOLVE_LIST_ROUTINES = {
     "load_parts": load_parts,
     "solve_parts": solve_parts,
     "list_parts": list_parts,

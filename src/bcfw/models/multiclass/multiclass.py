@@ -10,71 +10,72 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 from bcfw.errors import InputError, OptionError
 from bcfw.inputs.examples import check_same_length
 from bcfw.inputs.feature_matrices import feature_matrix, feature_row
 from bcfw.inputs.labels import counted_labels, given_cost, integer_labels, label_count, packed_cost
 from bcfw.inputs.rows import Rows, matrix_rows, row_sqnorms
 from bcfw.models.base.kernel_model import KernelModel
-from bcfw.models.multiclass import label_lists
-from bcfw.models.multiclass import multiclass_routines as multiclass_kernels
-from bcfw.models.multiclass import multiclass_slack_routines as slack_kernels
-from bcfw.models.multiclass.label_lists import LABEL_LIST_KERNELS, SOLVE_LIST_KERNELS, LabelLists
+from bcfw.models.multiclass import label_lists, multiclass_routines
+from bcfw.models.multiclass import multiclass_slack_routines as slack_routines
+from bcfw.models.multiclass.label_lists import LABEL_LIST_ROUTINES, SOLVE_LIST_ROUTINES, LabelLists
 from bcfw.models.multiclass.multiclass_routines import MulticlassData, MulticlassWork
-from bcfw.models.shared.block_solve_routines import BLOCK_SOLVE_KERNELS
+from bcfw.models.shared.block_solve_routines import BLOCK_SOLVE_ROUTINES
 from bcfw.models.shared.feature_rows import KernelInputs
-from bcfw.models.shared.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART, part_scratch
+from bcfw.models.shared.part_vectors import PART_VECTOR_ROUTINES, SCORES_BY_PART, part_scratch
 from bcfw.models.shared.pooled_lists import enlarged
-from bcfw.models.shared.sum_product import MARGINAL_KERNELS, SumProduct
+from bcfw.models.shared.sum_product import MARGINAL_ROUTINES, SumProduct
 from bcfw.options import Choice
-from bcfw.passes.contract import kernel_set
+from bcfw.passes.contract import routine_set
 
 #: How the cost of a label enters its constraint: as the required margin, or as a factor of the violation.
 RESCALE = Choice("margin", "slack")
 
 #: The routines of training for each rescaling; the routines for margin rescaling also do prediction.
 RECORDS = {"Data": MulticlassData, "Work": MulticlassWork}
-BY_PART = {**PART_VECTOR_KERNELS, **SCORES_BY_PART}
-KERNELS = {
-    "margin": kernel_set(multiclass_kernels, RECORDS, shared={**BY_PART, **BLOCK_SOLVE_KERNELS, **MARGINAL_KERNELS}),
-    "slack": kernel_set(slack_kernels, RECORDS, shared=BY_PART),
+BY_PART = {**PART_VECTOR_ROUTINES, **SCORES_BY_PART}
+ROUTINES = {
+    "margin": routine_set(
+        multiclass_routines, RECORDS, shared={**BY_PART, **BLOCK_SOLVE_ROUTINES, **MARGINAL_ROUTINES}
+    ),
+    "slack": routine_set(slack_routines, RECORDS, shared=BY_PART),
 }
 
 #: The routines of training for averages that are stored as lists.
-LIST_KERNELS = {
-    "margin": KERNELS["margin"].rebound(**LABEL_LIST_KERNELS, **SOLVE_LIST_KERNELS),
-    "slack": KERNELS["slack"].rebound(**LABEL_LIST_KERNELS),
+LIST_ROUTINES = {
+    "margin": ROUTINES["margin"].rebound(**LABEL_LIST_ROUTINES, **SOLVE_LIST_ROUTINES),
+    "slack": ROUTINES["slack"].rebound(**LABEL_LIST_ROUTINES),
 }
 
 #: With at least this many labels, averages are lists of the labels with mass. Other code calls ``keeps_lists``.
 MANY_LABELS = 1000
 
 
-class KernelsByOptions:
-    """Descriptor for ``kernels``: the routines that fit the options and the number of labels of a model.
+class RoutinesByOptions:
+    """Descriptor for ``routines``: the routines that fit the options and the number of labels of a model.
 
     On the class, its value is the set of routines for margin rescaling and few labels.
     """
 
-    def __get__(self, model: Multiclass | None, owner: type[Multiclass]) -> KernelSet:
+    def __get__(self, model: Multiclass | None, owner: type[Multiclass]) -> RoutineSet:
         if model is None:
-            chosen = KERNELS["margin"]
+            chosen = ROUTINES["margin"]
         else:
             many = model.n_labels is not None and model.n_labels >= MANY_LABELS
-            chosen = (LIST_KERNELS if many else KERNELS)[model.rescale]
+            chosen = (LIST_ROUTINES if many else ROUTINES)[model.rescale]
         return chosen if owner.exact_oracle else heuristic(chosen)
 
 
 @functools.cache
-def heuristic(kernels: KernelSet) -> KernelSet:
+def heuristic(routines: RoutineSet) -> RoutineSet:
     """Return the routines for a subclass that declares ``exact_oracle = False``."""
-    return kernels.rebound(EXACT=False)
+    return routines.rebound(EXACT=False)
 
 
 def keeps_lists(model: Any) -> bool:
     """Return whether a model stores its averages as lists."""
-    return "LabelLists" in model.kernels.bindings
+    return "LabelLists" in model.routines.bindings
 
 
 class LabelProbabilities(NamedTuple):
@@ -114,7 +115,7 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
     array([0, 1, 2])
     """
 
-    kernels: Any = KernelsByOptions()
+    routines: Any = RoutinesByOptions()
     in_part_space = True
     rescale: str = "margin"
 
@@ -181,15 +182,15 @@ class Multiclass(SumProduct, KernelInputs, KernelModel):
     def with_products(self, data: MulticlassData, products: Any) -> MulticlassData:
         return data._replace(sqnorms=products.diagonal())
 
-    def _decoding(self, loss_weight: float) -> KernelSet:
+    def _decoding(self, loss_weight: float) -> RoutineSet:
         """Return the routines that find labels; with loss weight 0 the routines for margin rescaling.
 
         The routines for slack rescaling use the truth, which is unknown in prediction.
         """
-        return self._sum_product() if loss_weight == 0.0 else self.kernels  # type: ignore[no-any-return]
+        return self._sum_product() if loss_weight == 0.0 else self.routines  # type: ignore[no-any-return]
 
-    def _sum_product(self) -> KernelSet:
-        return KERNELS["margin"] if self._rescales_slack else self.kernels  # type: ignore[no-any-return]
+    def _sum_product(self) -> RoutineSet:
+        return ROUTINES["margin"] if self._rescales_slack else self.routines  # type: ignore[no-any-return]
 
     def oracle_operations(self, data: MulticlassData) -> float:
         """Return the operations for the scores of all labels."""

@@ -15,15 +15,15 @@ from bcfw.inputs.feature_matrices import feature_matrix, feature_row
 from bcfw.inputs.labels import binary_labels
 from bcfw.inputs.rows import Rows, matrix_rows, row_sqnorms
 from bcfw.models.base.kernel_model import KernelModel
-from bcfw.models.multilabel import multilabel_routines as multilabel_kernels
+from bcfw.models.multilabel import multilabel_routines
 from bcfw.models.multilabel.multilabel_routines import MultilabelData, MultilabelWork
-from bcfw.models.shared.block_solve_routines import BLOCK_SOLVE_KERNELS
+from bcfw.models.shared.block_solve_routines import BLOCK_SOLVE_ROUTINES
 from bcfw.models.shared.feature_rows import FeatureRows
 from bcfw.models.shared.label_tree import check_forest, chow_liu_tree, orient, read_tree
-from bcfw.models.shared.part_vectors import PART_VECTOR_KERNELS, SCORES_BY_PART, part_scratch
-from bcfw.models.shared.sum_product import MARGINAL_KERNELS, SumProduct
+from bcfw.models.shared.part_vectors import PART_VECTOR_ROUTINES, SCORES_BY_PART, part_scratch
+from bcfw.models.shared.sum_product import MARGINAL_ROUTINES, SumProduct
 from bcfw.options import Flag
-from bcfw.passes.contract import kernel_set
+from bcfw.passes.contract import routine_set
 
 
 class MultilabelProbabilities(NamedTuple):
@@ -74,10 +74,10 @@ class Multilabel(SumProduct, FeatureRows, KernelModel):
     (3, 10)
     """
 
-    kernels = kernel_set(
-        multilabel_kernels,
+    routines = routine_set(
+        multilabel_routines,
         {"Data": MultilabelData, "Work": MultilabelWork},
-        shared={**PART_VECTOR_KERNELS, **SCORES_BY_PART, **BLOCK_SOLVE_KERNELS, **MARGINAL_KERNELS},
+        shared={**PART_VECTOR_ROUTINES, **SCORES_BY_PART, **BLOCK_SOLVE_ROUTINES, **MARGINAL_ROUTINES},
     )
     in_part_space = True
     label_type = np.int8

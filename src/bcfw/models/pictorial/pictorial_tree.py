@@ -15,13 +15,13 @@ from bcfw.inputs.labels import label_numbers
 from bcfw.inputs.node_graphs import read_pairs
 from bcfw.inputs.numbers import LARGEST, offsets, real, stacked, weight_vector
 from bcfw.models.base.kernel_model import KernelModel
-from bcfw.models.pictorial import pictorial_tree_routines as pictorial_kernels
+from bcfw.models.pictorial import pictorial_tree_routines as pictorial_routines
 from bcfw.models.pictorial.pictorial_tree_routines import PictorialData, PictorialWork
-from bcfw.models.shared.feature_space import FEATURE_SPACE_KERNELS
+from bcfw.models.shared.feature_space import FEATURE_SPACE_ROUTINES
 from bcfw.models.shared.label_tree import check_forest, orient
 from bcfw.models.shared.labelings import keep_labeling, same_labeling
 from bcfw.options import Count, Positive
-from bcfw.passes.contract import kernel_set
+from bcfw.passes.contract import routine_set
 
 #: Indices of the squared terms among the four features of a displacement.
 SQUARES = (1, 3)
@@ -97,10 +97,10 @@ class PictorialTree(KernelModel):
     [[0, 1], [0, 3]]
     """
 
-    kernels = kernel_set(
-        pictorial_kernels,
+    routines = routine_set(
+        pictorial_routines,
         {"Data": PictorialData, "Work": PictorialWork, "keep_labeling": keep_labeling, "same_labeling": same_labeling},
-        shared=FEATURE_SPACE_KERNELS,
+        shared=FEATURE_SPACE_ROUTINES,
     )
 
     def __init__(self, edges: Any, n_types: int = 1, anchors: Any = None, unit: float = 1.0) -> None:

@@ -1,4 +1,4 @@
-"""PythonForm, the adapter for models written in plain Python: block averages are feature vectors."""
+"""PythonAdapter, the adapter for models written in plain Python: block averages are feature vectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from bcfw.errors import InputError, ModelError, OracleError
 from bcfw.inputs.examples import check_same_length
-from bcfw.models.base.adapter import UserForm
+from bcfw.models.base.adapter import UserAdapter
 from bcfw.models.base.hooks import bound_copy, checked_dim, is_overridden
 from bcfw.models.check.failures import described, place
 from bcfw.models.python.feature_vectors import DenseVectors, SparseVectors
@@ -26,7 +26,7 @@ from bcfw.models.python.python_routines import (
 )
 
 
-class PythonForm(UserForm):
+class PythonAdapter(UserAdapter):
     """Adapter for a model whose Python methods are called for one example at a time.
 
     The parts are the features: ``z(y) = phi(x_i, y)`` and ``B_i = I``.

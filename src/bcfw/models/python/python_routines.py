@@ -19,7 +19,7 @@ import numpy as np
 from bcfw.errors import OracleError
 from bcfw.models.base.hooks import hook
 from bcfw.models.check.failures import described, place
-from bcfw.passes.contract import kernel_set
+from bcfw.passes.contract import routine_set
 
 #: Whether the slack is rescaled. The routines of models with ``slack_rescaling`` bind this name to True.
 SLACK = False
@@ -233,4 +233,4 @@ def touched(data, i, work, out):
     return data.vectors.list_places(summed(data, work.now), out)
 
 
-BLACK_BOX_KERNELS = kernel_set(globals(), {"Data": BlackBoxData, "Work": BlackBoxWork}, compiled=False)
+BLACK_BOX_ROUTINES = routine_set(globals(), {"Data": BlackBoxData, "Work": BlackBoxWork}, compiled=False)

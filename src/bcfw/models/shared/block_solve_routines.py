@@ -162,7 +162,7 @@ def project_listed(work):
 
 
 #: Block solves, to be added to a model's routines; the model must write the routines that are None here.
-BLOCK_SOLVE_KERNELS = {
+BLOCK_SOLVE_ROUTINES = {
     "part_loss": None,
     "load_parts": load_parts,
     "listed_scores": listed_scores,

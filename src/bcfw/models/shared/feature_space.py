@@ -159,7 +159,7 @@ def apply(data, i, s, work, w):
 
 #: To be added to the routines of a model in feature space. The model's scratch has the fields of :class:`FeatureWork`;
 #: the model writes ``argmax``, the routines that store labelings, and the two routines that are None here.
-FEATURE_SPACE_KERNELS = {
+FEATURE_SPACE_ROUTINES = {
     "add_features": None,
     "labeling_loss": None,
     "scores": scores,

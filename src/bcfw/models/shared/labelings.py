@@ -3,8 +3,8 @@
 The model's data must have the fields ``y`` (flat true labels) and ``y_off`` (n + 1 offsets), and its scratch the field
 ``y`` (the current labeling). Stored labelings are one flat array.
 
-``LABELING_KERNELS`` load, store and compare labelings. ``LABELING_VALUE_KERNELS`` compute values, scores and directions
-of the truth, the current labeling and stored labelings; a model that uses them writes :func:`value_of`,
+``LABELING_ROUTINES`` load, store and compare labelings. ``LABELING_VALUE_ROUTINES`` compute values, scores and
+directions of the truth, the current labeling and stored labelings; a model that uses them writes :func:`value_of`,
 :func:`add_parts` and :func:`score_labeling` for any labeling y. If a model has a faster routine (for example for two
 labelings that differ in few places), it binds its own.
 """
@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 from bcfw.errors import InputError, ModelError
 from bcfw.inputs.numbers import weight_vector
 from bcfw.passes.inference import decode_pass
@@ -102,7 +102,7 @@ def add_labeling(data, i, s, work):
 
 
 #: To be added to a model's routines: loading, storing and comparing labelings.
-LABELING_KERNELS = {
+LABELING_ROUTINES = {
     "load_truth": load_truth,
     "load_labeling": load_labeling,
     "keep_labeling": keep_labeling,
@@ -112,7 +112,7 @@ LABELING_KERNELS = {
 
 #: To be added to a model's routines: values, scores and directions of labelings; the model must write the routines that
 #: are None here.
-LABELING_VALUE_KERNELS = {
+LABELING_VALUE_ROUTINES = {
     "value_of": None,
     "add_parts": None,
     "score_labeling": None,
@@ -128,7 +128,7 @@ class IntegerLabelings:
     """Mixin for adapters and models whose data have the fields ``y`` (flat true labels) and ``y_off`` (offsets)."""
 
     dim: Any
-    kernels: KernelSet
+    routines: RoutineSet
 
     #: The dtype of labels in stored labelings.
     label_type: ClassVar[Any] = np.int32
@@ -181,15 +181,15 @@ class IntegerLabelings:
             raise InputError(f"{self._owner}: the saved state belongs to other data (other sizes)")
         return tuple(np.array(array) for array in arrays)
 
-    def _decoding(self, loss_weight: float) -> KernelSet:
+    def _decoding(self, loss_weight: float) -> RoutineSet:
         """Return the routines that find outputs; with loss weight 0 they must not use the truth."""
-        return self.kernels
+        return self.routines
 
     def decoded(self, w: np.ndarray, data: Any, loss_weight: float) -> np.ndarray:
         """Return the flat labelings ``argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>`` of all packed examples."""
         labelings = self.make_labelings(data)
         weights = weight_vector(w, self.dim, self._owner)
-        self._decoding(loss_weight).entry(decode_pass)(
+        self._decoding(loss_weight).compiled_pass(decode_pass)(
             tuple(data), tuple(self.make_work(data)), weights, loss_weight, labelings
         )
         return labelings

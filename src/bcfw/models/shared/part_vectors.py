@@ -4,8 +4,8 @@ The average mu_i of block i is ``mu[0][data.part_off[i] : data.part_off[i + 1]]`
 few of a block's parts. Therefore a direction comes with the list of the parts that it moves (where d != 0), and
 ``slope``, ``advance`` and the model's own routines loop over this list.
 
-A model that uses ``PART_VECTOR_KERNELS`` has the field ``part_off``, (n + 1,) offsets, in its data, and these fields in
-its scratch:
+A model that uses ``PART_VECTOR_ROUTINES`` has the field ``part_off``, (n + 1,) offsets, in its data, and these fields
+in its scratch:
 
 theta, d
     Scores and the current direction, as long as the largest block.
@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.models.shared.labelings import LABELING_KERNELS, LABELING_VALUE_KERNELS, add_parts, slot_offset
+from bcfw.models.shared.labelings import LABELING_ROUTINES, LABELING_VALUE_ROUTINES, add_parts, slot_offset
 from bcfw.passes.contract import end_direction, scores
 
 
@@ -130,9 +130,9 @@ def direction_scores(data, i, w, work):
 
 
 #: To be added to a model's routines: labelings, and directions that are dense vectors with a list of the moved parts.
-PART_VECTOR_KERNELS = {
-    **LABELING_KERNELS,
-    **LABELING_VALUE_KERNELS,
+PART_VECTOR_ROUTINES = {
+    **LABELING_ROUTINES,
+    **LABELING_VALUE_ROUTINES,
     "start_direction": start_direction,
     "add_average": add_average,
     "end_direction": list_moved,
@@ -142,11 +142,11 @@ PART_VECTOR_KERNELS = {
 }
 
 
-#: To be added to ``PART_VECTOR_KERNELS``: scores are computed only at the parts needed; the model writes ``theta_of``.
+#: To be added to ``PART_VECTOR_ROUTINES``: scores are computed only at the parts needed; the model writes ``theta_of``.
 SCORES_BY_PART = {"theta_of": None, "start_parts": start_round, "direction_scores": score_moved}
 
 
-#: To be added to ``PART_VECTOR_KERNELS``: all scores of a block are computed at once.
+#: To be added to ``PART_VECTOR_ROUTINES``: all scores of a block are computed at once.
 SCORES_AT_ONCE = {
     "start_parts": score_all,
     "score_labeling": score_labeling,

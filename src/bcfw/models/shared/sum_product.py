@@ -3,7 +3,7 @@
 For weights w and a temperature t, ``P(y | x) = exp(<w, phi(x, y)> / t) / Z``. An SVM is not trained to make these good:
 they are what its scores become, and t says how sure they are.
 
-A model that joins ``MARGINAL_KERNELS`` to ``PART_VECTOR_KERNELS`` writes :func:`part_marginals`; where its theta does
+A model that joins ``MARGINAL_ROUTINES`` to ``PART_VECTOR_ROUTINES`` writes :func:`part_marginals`; where its theta does
 not hold the scores of all parts, also ``part_scores`` of the contract (:mod:`bcfw.passes.contract`).
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 from bcfw.inputs.numbers import weight_vector
 from bcfw.options import Positive
 from bcfw.passes.inference import Expectations, expectations_pass
@@ -64,8 +64,8 @@ def log_sum_of_two(a, b):
     return larger + np.log1p(np.exp(min(a, b) - larger))
 
 
-#: To be added to ``PART_VECTOR_KERNELS``: marginals; the model writes the routine that is None here.
-MARGINAL_KERNELS = {
+#: To be added to ``PART_VECTOR_ROUTINES``: marginals; the model writes the routine that is None here.
+MARGINAL_ROUTINES = {
     "part_marginals": None,
     "part_scores": part_scores,
     "expected_parts": expected_parts,
@@ -77,7 +77,7 @@ class SumProduct:
     """Mixin for the models that offer "marginals"; each model has its own method ``probabilities``."""
 
     dim: Any
-    kernels: KernelSet
+    routines: RoutineSet
     pack: Any
     make_work: Any
     part_offsets: Any
@@ -90,9 +90,9 @@ class SumProduct:
         """
         return LogLikelihood(self, w, self.pack(X, y)).values(1.0 / self._temperature(temperature))
 
-    def _sum_product(self) -> KernelSet:
+    def _sum_product(self) -> RoutineSet:
         """Return the routines of marginals."""
-        return self.kernels
+        return self.routines
 
     def _temperature(self, temperature: Any) -> float:
         return float(Positive(1.0).check(self._owner, "temperature", temperature))
@@ -105,7 +105,7 @@ class SumProduct:
         sharpness = 1.0 / self._temperature(temperature)
         weights = weight_vector(w, self.dim, self._owner)
         fields = tuple(data), tuple(self.make_work(data))
-        self._sum_product().entry(expectations_pass)(*fields, weights, loss_weight, sharpness, tuple(sums))
+        self._sum_product().compiled_pass(expectations_pass)(*fields, weights, loss_weight, sharpness, tuple(sums))
         return sums
 
 
@@ -118,7 +118,7 @@ class LogLikelihood:
 
     def __init__(self, model: Any, w: np.ndarray, data: Any) -> None:
         self._sums = make_expectations(model.part_offsets(data), keep=False)
-        self._pass = model._sum_product().entry(expectations_pass)
+        self._pass = model._sum_product().compiled_pass(expectations_pass)
         self._fields = tuple(data), tuple(model.make_work(data)), weight_vector(w, model.dim, model._owner), 0.0
 
     def _at(self, sharpness: float) -> Expectations:

@@ -10,10 +10,10 @@ import numpy as np
 from bcfw.dual import DualProblem
 from bcfw.options import Choice, Count
 from bcfw.passes.order import Visits
-from bcfw.passes.records import StorePlan
+from bcfw.passes.records import StoreUse
 from bcfw.selection import SAMPLINGS
 from bcfw.solvers.baselines.adaptive_pass import Group, group_pass
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.solver import Outcome, Solver
 
@@ -64,14 +64,14 @@ class AdaptiveBCFW(Solver):
         super().__init__(**given)
         self.only_with("max_labelings", self.metric == "alpha", "metric='alpha'")
 
-    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+    def solve(self, problem: DualProblem, run: CountedRun, rng: np.random.Generator) -> Outcome:
         runner = GroupRunner(problem, run, self)
         runner.begin()
         for number in itertools.count(1):
-            run.check_limits(runner.effort)
+            run.check_limits(runner.budget_used)
             if run.status is not None:
                 break
-            gain = runner.one_pass(SAMPLINGS["permuted"], rng)
+            gain = runner.run_pass(SAMPLINGS["permuted"], rng)
             runner.check_stall(gain, SAMPLINGS["permuted"], None)
             if run.status is None and run.certificate_due(problem, number % self.gap_every == 0):
                 runner.certify()
@@ -82,12 +82,12 @@ class AdaptiveBCFW(Solver):
 class GroupRunner(PassRunner):
     """Runs passes in which the blocks of a group step at once."""
 
-    def __init__(self, problem: DualProblem, run: SolverRun, solver: AdaptiveBCFW) -> None:
+    def __init__(self, problem: DualProblem, run: CountedRun, solver: AdaptiveBCFW) -> None:
         super().__init__(problem, run)
         in_alpha, size = solver.metric == "alpha", int(solver.block_size)
         slots = int(solver.max_labelings) if in_alpha else 1
-        self.together = size
-        n, dim = problem.n_blocks, problem.form.dim
+        self.group_size = size
+        n, dim = problem.n_blocks, problem.adapter.dim
         self.group = Group(
             size=size,
             in_alpha=in_alpha,
@@ -98,17 +98,17 @@ class GroupRunner(PassRunner):
             gamma=np.zeros(size),
             distance=np.zeros(size),
             loss=np.zeros(size),
-            labels=problem.form.make_labelings(problem.data, slots),
+            labels=problem.adapter.make_labelings(problem.data, slots),
             mass=np.zeros((n, slots)) if in_alpha else np.zeros((1, 0)),
             kept=np.zeros(n, np.int64),
             rest=np.ones(n) if in_alpha else np.zeros(0),
             joint=np.zeros(dim),
             places=np.zeros(min(dim, MOST_PLACES), np.int64),
         )
-        if in_alpha and problem.untouched:  # all mass is on the truth, in slot 0; unknown after a warm start
+        if in_alpha and problem.is_initial:  # all mass is on the truth, in slot 0; unknown after a warm start
             self.group.mass[:, 0] = 1.0
             self.group.kept[:] = 1
             self.group.rest[:] = 0.0
 
-    def take_steps(self, part: Visits, plan: StorePlan | None, track: int) -> None:
-        self.problem.sweep(group_pass, part.n_visits, tuple(part), tuple(self.rule), tuple(self.group))
+    def take_steps(self, part: Visits, plan: StoreUse | None, track: int) -> None:
+        self.problem.run_template(group_pass, part.n_visits, tuple(part), tuple(self.rule), tuple(self.group))

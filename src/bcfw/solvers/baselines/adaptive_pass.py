@@ -39,7 +39,7 @@ from bcfw.passes.contract import (
 )
 from bcfw.passes.oracle import oracle_and_direction
 from bcfw.passes.order import Visits, next_block
-from bcfw.passes.records import BLOCK, CALLS, GAIN, NEEDS_ROOM, NOT_MAXIMAL, STOP, State, StepRule
+from bcfw.passes.records import BLOCK, CALLS, GAIN, NEEDS_ROOM, NOT_MAXIMAL, STOP, State, StepSettings
 from bcfw.passes.steps import move, read_box_direction
 
 
@@ -88,7 +88,7 @@ def group_pass(
     data_fields: Any,
     work_fields: Any,
     state_fields: Any,
-    tally: np.ndarray,
+    counters: np.ndarray,
     first: int,
     visits_fields: Any,
     rule_fields: Any,
@@ -99,29 +99,29 @@ def group_pass(
     Returns
     -------
     int
-        The number of completed visits, always whole groups. If the pass stopped early, ``tally[STOP]`` is the reason
-        and ``tally[BLOCK]`` the block at which it stopped.
+        The number of completed visits, always whole groups. If the pass stopped early, ``counters[STOP]`` is the reason
+        and ``counters[BLOCK]`` the block at which it stopped.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)
     visits = Visits(*visits_fields)
-    rule = StepRule(*rule_fields)
+    rule = StepSettings(*rule_fields)
     group = Group(*group_fields)
     start = first
     while start < visits.n_visits:
         count = min(group.size, visits.n_visits - start)
         for m in range(count):
             i = next_block(visits, start + m)
-            tally[BLOCK] = i
+            counters[BLOCK] = i
             stop = find_output(data, i, m, state, work, rule, group)
             if stop != 0:
-                tally[STOP] = stop
+                counters[STOP] = stop
                 return start
-        tally[CALLS] += count
-        tally[GAIN] += choose_steps(data, visits, start, count, state, work, rule, group)
+        counters[CALLS] += count
+        counters[GAIN] += choose_steps(data, visits, start, count, state, work, rule, group)
         for m in range(count):
-            step_of_block(data, next_block(visits, start + m), m, state, work, rule, tally, group)
+            step_of_block(data, next_block(visits, start + m), m, state, work, rule, counters, group)
         start += count
     return visits.n_visits
 
@@ -148,7 +148,7 @@ def find_output(data: Any, i: int, m: int, state: Any, work: Any, rule: Any, gro
 def slot_for(data: Any, i: int, group: Any, work: Any) -> int:
     """Return the slot for the current labeling: the slot that holds it, else a free slot, else the slot of least mass.
 
-    In the last case, the mass of the slot is added to ``group.rest``.
+    In the last case, the mass of the slot is added to ``group.folded_mass``.
     """
     lightest = 0
     for s in range(group.kept[i]):
@@ -248,7 +248,9 @@ def kept_direction(data: Any, i: int, m: int, state: Any, work: Any, group: Any)
 
 
 @not_inlined
-def step_of_block(data: Any, i: int, m: int, state: Any, work: Any, rule: Any, tally: np.ndarray, group: Any) -> None:
+def step_of_block(
+    data: Any, i: int, m: int, state: Any, work: Any, rule: Any, counters: np.ndarray, group: Any
+) -> None:
     """Move block i, the m-th of the group, by its step size."""
     gamma = group.gamma[m]
     if gamma > 0.0:
@@ -261,4 +263,4 @@ def step_of_block(data: Any, i: int, m: int, state: Any, work: Any, rule: Any, t
                 group.mass[i, s] *= 1.0 - gamma
             group.rest[i] *= 1.0 - gamma
             group.mass[i, group.slot[m]] += gamma
-    move(data, i, gamma, gamma * (state.c[i] * group.loss[m] - state.ell[i]), state, work, rule, tally)
+    move(data, i, gamma, gamma * (state.c[i] * group.loss[m] - state.ell[i]), state, work, rule, counters)

@@ -6,8 +6,8 @@ import numpy as np
 
 from bcfw.dual import DualProblem
 from bcfw.dual.batch import find_corners, step_to_corners
-from bcfw.dual.certify import certificate_from_hinges, certify_weights
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.dual.certify import certificate_from_hinge_losses, certify_weights
+from bcfw.solvers.counted_run import CountedRun
 from bcfw.solvers.solver import Outcome, Solver, best_outcome
 
 
@@ -23,20 +23,20 @@ class BatchFW(Solver):
     BatchFW()
     """
 
-    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+    def solve(self, problem: DualProblem, run: CountedRun, rng: np.random.Generator) -> Outcome:
         n = len(problem.blocks)
         passes = run.calls // n
-        run.point = lambda: problem.shown(problem.state.w)
+        run.point = lambda: problem.weights_for_callbacks(problem.state.w)
         if problem.point is not None:  # the weights that an earlier run returned may be good enough
             found = run.keep_best(certify_weights(problem, problem.point), problem.point)
             run.record_certificate(problem, passes, found)
             if run.status is not None:
                 return best_outcome(problem, run, passes)
             problem.point = None
-        labelings = problem.form.make_labelings(problem.data)
+        labelings = problem.adapter.make_labelings(problem.data)
         while True:
             corners = find_corners(problem, labelings)
-            found = run.keep_best(certificate_from_hinges(problem, corners.hinges), problem.solution())
+            found = run.keep_best(certificate_from_hinge_losses(problem, corners.hinge_losses), problem.solution())
             run.record_certificate(problem, passes, found)
             run.check_limits(passes)
             gap = float(problem.state.gap[problem.blocks].sum())

@@ -19,12 +19,12 @@ from bcfw.passes.store_visits import in_order_pass
 from bcfw.selection import SAMPLINGS
 from bcfw.solvers.baselines.master_qp import gains, master_masses, require_qp_solver
 from bcfw.solvers.baselines.plane_pass import Cache, PlaneSearch, plane_pass
-from bcfw.solvers.baselines.plane_vectors import DenseVectors, SparseVectors, vectors_for
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.baselines.plane_vectors import DensePlanes, SparsePlanes, vectors_for
+from bcfw.solvers.counted_run import CountedRun
 from bcfw.solvers.iterations import iterate
 from bcfw.solvers.multiplane import MultiPlane
 from bcfw.solvers.pass_runner import PassRunner
-from bcfw.solvers.schedule import Predicted
+from bcfw.solvers.schedule import PredictedSchedule
 from bcfw.solvers.solver import Outcome, Solver, best_outcome
 
 #: A plane of cached outputs is added while its violation is above the target and above this share of the gap at the
@@ -91,22 +91,22 @@ class CuttingPlane(Solver):
             require_qp_solver()
             problem.close_store()
 
-    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+    def solve(self, problem: DualProblem, run: CountedRun, rng: np.random.Generator) -> Outcome:
         if self.slack == "n":
             return self._solve_by_passes(problem, run, rng)
         return OneSlack(problem, run, int(self.max_labelings)).solve()
 
-    def _solve_by_passes(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+    def _solve_by_passes(self, problem: DualProblem, run: CountedRun, rng: np.random.Generator) -> Outcome:
         runner, plans = PassRunner(problem, run), MultiPlane(inactive=10**9)
         runner.begin()
 
         def iteration(number: int) -> float:
-            total = runner.one_pass(SAMPLINGS["permuted"], rng, plans.plan(ORACLE, number))
+            total = runner.run_pass(SAMPLINGS["permuted"], rng, plans.plan(ORACLE, number))
             for _ in range(MOST_STORE_PASSES):
-                run.check_limits(runner.effort)
+                run.check_limits(runner.budget_used)
                 if run.status is not None:
                     break
-                gain = runner.one_pass(SAMPLINGS["permuted"], rng, plans.plan(STORE_ONLY, number))
+                gain = runner.run_pass(SAMPLINGS["permuted"], rng, plans.plan(STORE_ONLY, number))
                 total += gain
                 if gain <= max(SOLVED * run.gap_target, problem.smallest_gain()):
                     break
@@ -115,7 +115,7 @@ class CuttingPlane(Solver):
         def check_stall(number: int, gain: float) -> None:
             runner.check_stall(gain, SAMPLINGS["permuted"], plans.plan(ORACLE, number))
 
-        schedule = Predicted(problem, run, run.rows[-1]["gap"], STORE_COST)
+        schedule = PredictedSchedule(problem, run, run.rows[-1]["gap"], STORE_COST)
         return iterate(runner, 0.0, schedule, iteration, check_stall)
 
 
@@ -145,19 +145,19 @@ class OneSlack:
     Parameters
     ----------
     problem : DualProblem, without bounds and with an exact oracle
-    run : SolverRun
+    run : CountedRun
     slots : int
         Number of outputs kept per block.
     """
 
-    def __init__(self, problem: DualProblem, run: SolverRun, slots: int) -> None:
+    def __init__(self, problem: DualProblem, run: CountedRun, slots: int) -> None:
         self.problem, self.run = problem, run
-        n, form = problem.n_blocks, problem.form
-        labels = form.make_labelings(problem.data, slots)
+        n, adapter = problem.n_blocks, problem.adapter
+        labels = adapter.make_labelings(problem.data, slots)
         self.cache = Cache(labels, np.ones(n, np.int64), np.zeros((n, slots), np.int64))
-        self.start = form.export_mu(problem.data, problem.state.mu), problem.state.ell.copy()
+        self.start = adapter.export_mu(problem.data, problem.state.mu), problem.state.ell.copy()
         self.planes = [Plane(problem.ell, problem.state.ell.copy(), None)]
-        self.vectors: DenseVectors | SparseVectors | None = None
+        self.vectors: DensePlanes | SparsePlanes | None = None
         self.mass, self.idle = np.ones(1), np.zeros(1, np.int64)
         self.gram = problem.lam * (problem.v @ problem.v) * np.ones((1, 1))
         self.w, self.dual = problem.v.copy(), problem.dual_value()
@@ -187,9 +187,9 @@ class OneSlack:
                     break
                 self._use_cache(found.gap)
                 run.calls += len(problem.blocks)
-                problem.tally[STEPS] += len(problem.blocks)
+                problem.counters[STEPS] += len(problem.blocks)
                 run.after(self.passes)
-            self._settle()
+            self._write_dual_point()
         finally:
             problem.outside = contextlib.nullcontext
         return best_outcome(problem, run, self.passes)
@@ -198,9 +198,9 @@ class OneSlack:
         """Make a pass of the oracle at w; return the best certificate so far, the new plane and the plane's v."""
         problem = self.problem
         self.rounds += 1
-        plane, v, hinges = self._find_plane(self.rounds)
+        plane, v, hinge_losses = self._find_plane(self.rounds)
         problem.oracle_calls += len(problem.blocks)
-        hinge = hinge_sums(problem.state.c, hinges)
+        hinge = hinge_sums(problem.state.c, hinge_losses)
         found = certificate(problem.regulariser(self.w), hinge, self.dual)
         return self.run.keep_best(found, self.w), plane, v
 
@@ -210,11 +210,11 @@ class OneSlack:
         In round ``number`` > 0 the plane takes the oracle's outputs; for 0 it takes the best cached outputs.
         """
         problem, n = self.problem, self.problem.n_blocks
-        labels = problem.form.make_labelings(problem.data)
+        labels = problem.adapter.make_labelings(problem.data)
         found = np.zeros((2, n)), np.zeros(n), labels, np.zeros_like(self.w)
         search = PlaneSearch(self.w, problem.lam, number, *found)
-        problem.sweep(plane_pass, len(problem.blocks), problem.blocks, tuple(self.cache), tuple(search))
-        return Plane(float(problem.state.c @ search.losses), search.losses, labels), search.v, search.hinges
+        problem.run_template(plane_pass, len(problem.blocks), problem.blocks, tuple(self.cache), tuple(search))
+        return Plane(float(problem.state.c @ search.losses), search.losses, labels), search.v, search.hinge_losses
 
     def _use_cache(self, gap: float) -> None:
         """Add planes of cached outputs while their violation is above the target and above a share of ``gap``."""
@@ -224,8 +224,8 @@ class OneSlack:
             run.check_limits(self.passes)
             if run.status is not None:
                 return
-            plane, v, hinges = self._find_plane(0)
-            violation = float(c @ hinges[0]) + 0.5 * lam * float(self.w @ self.w) - self.dual
+            plane, v, hinge_losses = self._find_plane(0)
+            violation = float(c @ hinge_losses[0]) + 0.5 * lam * float(self.w @ self.w) - self.dual
             if violation <= least or not self._add(plane, v):
                 return
             run.save_if_due()
@@ -250,7 +250,7 @@ class OneSlack:
         self._drop_idle(self.vectors)
         return has_gained
 
-    def _drop_idle(self, vectors: DenseVectors | SparseVectors) -> None:
+    def _drop_idle(self, vectors: DensePlanes | SparsePlanes) -> None:
         """Remove planes that have had no mass in the last ``IDLE`` solutions; the initial plane always stays."""
         self.idle = np.where(self.mass > 0.0, 0, self.idle + 1)
         kept = np.flatnonzero((self.idle < IDLE) | (np.arange(len(self.idle)) == 0))
@@ -260,11 +260,11 @@ class OneSlack:
             self.mass, self.idle = self.mass[kept], self.idle[kept]
             self.gram = self.gram[np.ix_(kept, kept)]
 
-    def _settle(self) -> None:
+    def _write_dual_point(self) -> None:
         """Write the mixture of planes to the problem's state: block averages, ell and v."""
-        problem, form = self.problem, self.problem.form
+        problem, adapter = self.problem, self.problem.adapter
         mu, ell = self.start
-        problem.state = problem.state._replace(mu=tuple(form.import_mu(problem.data, [np.array(a) for a in mu])))
+        problem.state = problem.state._replace(mu=tuple(adapter.import_mu(problem.data, [np.array(a) for a in mu])))
         problem.state.ell[:] = ell
         total = self.mass[0]
         everyone = np.ones(problem.n_blocks, np.bool_)
@@ -272,13 +272,13 @@ class OneSlack:
             if share > 0.0:
                 total += share
                 step = share / total, plane.losses, everyone, plane.labelings
-                problem.sweep(batch_step_pass, len(problem.blocks), problem.blocks, *step)
+                problem.run_template(batch_step_pass, len(problem.blocks), problem.blocks, *step)
         problem.v = self.w
 
     @contextlib.contextmanager
     def _settled(self) -> Iterator[None]:
         """Context for a snapshot during the run: the state is the mixture, and ``point`` holds the best weights."""
-        self._settle()
+        self._write_dual_point()
         problem, best = self.problem, self.run.best
         problem.point = None if best is None else best[1].copy()
         try:

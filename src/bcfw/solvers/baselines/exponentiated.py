@@ -11,11 +11,11 @@ from bcfw.dual import DualProblem
 from bcfw.errors import OptionError
 from bcfw.options import Count
 from bcfw.passes.order import Visits, in_order
-from bcfw.passes.records import StorePlan
+from bcfw.passes.records import StoreUse
 from bcfw.passes.steps import exact_step
 from bcfw.selection import SAMPLINGS, SamplingChoice
 from bcfw.solvers.baselines.exponentiated_pass import Exponents, exponent_pass, loss_parts_pass
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.solver import Outcome, Solver
 
@@ -68,24 +68,24 @@ class ExponentiatedGradient(Solver):
         return super().handles - {"bounds"}
 
     @property
-    def continues(self) -> bool:
+    def can_resume(self) -> bool:
         return False
 
     def prepare(self, problem: DualProblem) -> None:
-        if not problem.untouched:
+        if not problem.is_initial:
             raise OptionError(
                 "ExponentiatedGradient cannot go on from a warm start: block averages do not tell the distributions "
                 "that it works with; leave warm_start out"
             )
 
-    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+    def solve(self, problem: DualProblem, run: CountedRun, rng: np.random.Generator) -> Outcome:
         runner = ExponentRunner(problem, run)
         runner.begin()
         for number in itertools.count(1):
-            run.check_limits(runner.effort)
+            run.check_limits(runner.budget_used)
             if run.status is not None:
                 break
-            gain = runner.one_pass(SAMPLINGS[self.sampling], rng)
+            gain = runner.run_pass(SAMPLINGS[self.sampling], rng)
             runner.check_stall(gain, SAMPLINGS[self.sampling], None)
             if run.status is None and run.certificate_due(problem, number % self.gap_every == 0):
                 runner.certify()
@@ -96,9 +96,9 @@ class ExponentiatedGradient(Solver):
 class ExponentRunner(PassRunner):
     """Runs passes of exponentiated-gradient steps; the constructor puts all blocks at their initial distributions."""
 
-    def __init__(self, problem: DualProblem, run: SolverRun) -> None:
+    def __init__(self, problem: DualProblem, run: CountedRun) -> None:
         super().__init__(problem, run)
-        offsets, n = problem.form.part_offsets(problem.data), problem.n_blocks
+        offsets, n = problem.adapter.part_offsets(problem.data), problem.n_blocks
         most = int(np.max(np.diff(offsets)))
         parts = {"exponents, losses and averages of all parts of every example": 3 * 8 * int(offsets[-1])}
         problem.require_room(parts, "other solvers keep only the parts that have mass")
@@ -128,7 +128,7 @@ class ExponentRunner(PassRunner):
         losses, offsets = exponents.l, exponents.offsets
         largest = np.maximum.reduceat(np.abs(losses), offsets[:-1])
         unit = np.repeat(np.where(largest > 0.0, largest, 1.0), np.diff(offsets))
-        tally, less = problem.tally.copy(), 0.0
+        counters, less = problem.counters.copy(), 0.0
         for _ in range(MOST_STARTS):
             exponents.u[:] = -FIRST_LOSS * losses / unit - less * np.sign(losses)
             self._sweep(in_order(problem.blocks), exponents._replace(starting=True))
@@ -137,10 +137,10 @@ class ExponentRunner(PassRunner):
             if not 0.0 < share < ENOUGH:
                 break
             less -= np.log(share)
-        problem.tally[:] = tally  # the visits above do not count as steps
+        problem.counters[:] = counters  # the visits above do not count as steps
 
     def _sweep(self, part: Visits, exponents: Exponents) -> None:
-        self.problem.sweep(exponent_pass, part.n_visits, tuple(part), tuple(self.rule), tuple(exponents))
+        self.problem.run_template(exponent_pass, part.n_visits, tuple(part), tuple(self.rule), tuple(exponents))
 
-    def take_steps(self, part: Visits, plan: StorePlan | None, track: int) -> None:
+    def take_steps(self, part: Visits, plan: StoreUse | None, track: int) -> None:
         self._sweep(part, self.exponents)

@@ -31,7 +31,7 @@ from bcfw.passes.contract import (
     truth_value,
 )
 from bcfw.passes.order import Visits, next_block
-from bcfw.passes.records import BLOCK, CALLS, GAIN, NEEDS_ROOM, STEPS, STOP, State, StepRule
+from bcfw.passes.records import BLOCK, CALLS, GAIN, NEEDS_ROOM, STEPS, STOP, State, StepSettings
 
 
 class Exponents(NamedTuple):
@@ -96,7 +96,7 @@ def exponent_pass(
     data_fields: Any,
     work_fields: Any,
     state_fields: Any,
-    tally: np.ndarray,
+    counters: np.ndarray,
     first: int,
     visits_fields: Any,
     rule_fields: Any,
@@ -107,18 +107,18 @@ def exponent_pass(
     Returns
     -------
     int
-        The number of completed visits. If the pass stopped early, ``tally[STOP]`` is the reason and ``tally[BLOCK]``
-        the block at which it stopped.
+        The number of completed visits. If the pass stopped early, ``counters[STOP]`` is the reason and
+        ``counters[BLOCK]`` the block at which it stopped.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
     state = State(*state_fields)
     visits = Visits(*visits_fields)
-    rule = StepRule(*rule_fields)
+    rule = StepSettings(*rule_fields)
     eg = Exponents(*exponents_fields)
     for j in range(first, visits.n_visits):
         i = next_block(visits, j)
-        tally[BLOCK] = i
+        counters[BLOCK] = i
         gain = 0.0
         if eg.starting:
             begin, end = eg.offsets[i], eg.offsets[i + 1]
@@ -128,12 +128,12 @@ def exponent_pass(
             gain = find_step(data, i, state, work, rule, eg)
         if gain >= 0.0:
             if not reserve(data, i, state.mu, work):
-                tally[STOP] = NEEDS_ROOM
+                counters[STOP] = NEEDS_ROOM
                 return j
             accept(data, i, state, work, rule, eg)
-            tally[GAIN] += gain
-        tally[CALLS] += 1.0
-        tally[STEPS] += 1.0
+            counters[GAIN] += gain
+        counters[CALLS] += 1.0
+        counters[STEPS] += 1.0
     return visits.n_visits
 
 

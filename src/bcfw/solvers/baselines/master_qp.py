@@ -54,8 +54,8 @@ def master_masses(gram: np.ndarray, ell: np.ndarray, start: np.ndarray) -> np.nd
     ell : (J,) the ell of every plane
     start : (J,) feasible masses, with no mass on the last plane
     """
-    best = stepped(gram, ell, start)
-    found = solution(gram, ell)
+    best = after_line_search(gram, ell, start)
+    found = solve_qp(gram, ell)
     if found is not None and value(gram, ell, found) > value(gram, ell, best):
         best = found
     return polished(gram, ell, best)
@@ -143,7 +143,7 @@ def value(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray) -> float:
     return float(ell @ mass - 0.5 * mass @ (gram @ mass))
 
 
-def stepped(gram: np.ndarray, ell: np.ndarray, start: np.ndarray) -> np.ndarray:
+def after_line_search(gram: np.ndarray, ell: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Return the masses after the exact step from ``start`` towards the last plane, a step of batch Frank-Wolfe."""
     direction = -start
     direction[-1] += 1.0
@@ -151,7 +151,7 @@ def stepped(gram: np.ndarray, ell: np.ndarray, start: np.ndarray) -> np.ndarray:
     return start + exact_step(float(ell @ direction - start @ image), float(direction @ image), 1.0) * direction
 
 
-def solution(gram: np.ndarray, ell: np.ndarray) -> np.ndarray | None:
+def solve_qp(gram: np.ndarray, ell: np.ndarray) -> np.ndarray | None:
     """Return the QP solver's masses, without tiny ones and rescaled to sum to one; None if it found no solution."""
     piqp = require_qp_solver()
     count = len(ell)

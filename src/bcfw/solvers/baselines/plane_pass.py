@@ -50,7 +50,7 @@ class PlaneSearch(NamedTuple):
     w : (d,) the weights at which outputs are compared
     lam : regularisation strength, by which ``v`` is divided
     round : number of the current round of oracle calls; 0 to search cached outputs only
-    hinges : (2, n) result, the value of each block's output and an upper bound of the block's hinge loss
+    hinge_losses : (2, n) result, the value of each block's output and an upper bound of the block's hinge loss
     losses : (n,) result, the loss of each block's output
     labels : result, the outputs, laid out by the model
     v : (d,) result, ``sum_i c_i/lam psi_i(y_i)``; zero before the search
@@ -59,7 +59,7 @@ class PlaneSearch(NamedTuple):
     w: np.ndarray
     lam: float
     round: int
-    hinges: np.ndarray
+    hinge_losses: np.ndarray
     losses: np.ndarray
     labels: Any
     v: np.ndarray
@@ -69,7 +69,7 @@ def plane_pass(
     data_fields: Any,
     work_fields: Any,
     state_fields: Any,
-    tally: np.ndarray,
+    counters: np.ndarray,
     first: int,
     blocks: np.ndarray,
     cache_fields: Any,
@@ -89,7 +89,7 @@ def plane_pass(
     asking = search.round > 0
     for j in range(first, blocks.shape[0]):
         i = blocks[j]
-        tally[BLOCK] = i
+        counters[BLOCK] = i
         if asking:
             scores(data, i, search.w, 1.0, work)
         known = load_best(data, i, search.w, not asking, cache, work)
@@ -99,10 +99,10 @@ def plane_pass(
             keep_in_cache(data, i, search.round, cache, work)
         if not is_maximal(hinge, known):
             state.gap[i] = state.c[i] * (hinge - known)
-            tally[STOP] = NOT_MAXIMAL
+            counters[STOP] = NOT_MAXIMAL
             return j
-        search.hinges[0, i] = hinge
-        search.hinges[1, i] = hinge
+        search.hinge_losses[0, i] = hinge
+        search.hinge_losses[1, i] = hinge
         search.losses[i] = loss(data, i, work)
         keep_labeling(data, i, 0, work, search.labels)
         direction_to_truth(data, i, work)

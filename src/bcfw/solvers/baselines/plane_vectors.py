@@ -17,7 +17,7 @@ SPARSE_SHARE = 0.25
 FIRST_ROOM = 16
 
 
-class DenseVectors:
+class DensePlanes:
     """Vectors as rows of a matrix whose capacity doubles when it is full; rows of removed vectors are used again.
 
     Sums are computed by ``einsum``, in one thread. Products of this size gain little from several threads, and on a
@@ -59,7 +59,7 @@ class DenseVectors:
         self._places = places
 
 
-class SparseVectors:
+class SparsePlanes:
     """Vectors as separate sparse rows: rows are added and removed often, and are too long to copy into one matrix.
 
     Parameters
@@ -90,7 +90,7 @@ class SparseVectors:
         self._rows = [self._rows[j] for j in kept]
 
 
-def vectors_for(v: np.ndarray) -> DenseVectors | SparseVectors:
+def vectors_for(v: np.ndarray) -> DensePlanes | SparsePlanes:
     """Return an empty collection, dense or sparse, for planes that have about as many nonzero entries as v."""
     sparse = np.count_nonzero(v) <= SPARSE_SHARE * len(v)
-    return SparseVectors(len(v)) if sparse else DenseVectors(len(v))
+    return SparsePlanes(len(v)) if sparse else DensePlanes(len(v))

@@ -12,10 +12,10 @@ from bcfw.dual.certify import certify_primal
 from bcfw.options import Count, Flag
 from bcfw.passes.bounded_steps import LOWER, UPPER
 from bcfw.passes.order import Visits
-from bcfw.passes.records import STEPS, StorePlan
+from bcfw.passes.records import STEPS, StoreUse
 from bcfw.selection import SAMPLINGS, SamplingChoice
 from bcfw.solvers.baselines.subgradient_pass import Subgradients, subgradient_pass
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from bcfw.solvers.pass_runner import PassRunner
 from bcfw.solvers.solver import Outcome, Solver
 
@@ -56,15 +56,15 @@ class Subgradient(Solver):
     def certifies(self) -> bool:
         return False
 
-    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+    def solve(self, problem: DualProblem, run: CountedRun, rng: np.random.Generator) -> Outcome:
         runner = SubgradientRunner(problem, run, bool(self.averaging))
         runner.certify()
         for number in itertools.count(1):
-            run.check_limits(runner.effort)
+            run.check_limits(runner.budget_used)
             if run.status is not None:
                 break
-            runner.one_pass(SAMPLINGS[self.sampling], rng)
-            run.check_limits(runner.effort)
+            runner.run_pass(SAMPLINGS[self.sampling], rng)
+            run.check_limits(runner.budget_used)
             if run.status is None and number % self.gap_every == 0:
                 runner.certify()
             run.after(runner.done)
@@ -79,16 +79,16 @@ class SubgradientRunner(PassRunner):
     Parameters
     ----------
     problem : DualProblem
-    run : SolverRun
+    run : CountedRun
     averaging : bool
     """
 
-    def __init__(self, problem: DualProblem, run: SolverRun, averaging: bool) -> None:
+    def __init__(self, problem: DualProblem, run: CountedRun, averaging: bool) -> None:
         super().__init__(problem, run)
         start = problem.state.w if problem.point is None else problem.point
-        before = problem.tally[STEPS] if start.any() else 0.0
+        before = problem.counters[STEPS] if start.any() else 0.0
         total = problem.lam * before * start
-        lazy = problem.form.weighs_loss and not len(problem.bounded)
+        lazy = problem.adapter.weighs_loss and not len(problem.bounded)
         moment = (before + 1.0) * total if lazy and averaging else np.zeros_like(total)
         self.before = before
         self.sums = Subgradients(
@@ -105,8 +105,8 @@ class SubgradientRunner(PassRunner):
             upper=problem.box[UPPER],
         )
 
-    def take_steps(self, part: Visits, plan: StorePlan | None, track: int) -> None:
-        self.problem.sweep(subgradient_pass, part.n_visits, tuple(part), tuple(self.sums))
+    def take_steps(self, part: Visits, plan: StoreUse | None, track: int) -> None:
+        self.problem.run_template(subgradient_pass, part.n_visits, tuple(part), tuple(self.sums))
 
     def iterate(self) -> np.ndarray:
         """Return the last iterate w_k."""

@@ -46,7 +46,7 @@ def subgradient_pass(
     data_fields: Any,
     work_fields: Any,
     state_fields: Any,
-    tally: np.ndarray,
+    counters: np.ndarray,
     first: int,
     visits_fields: Any,
     sums_fields: Any,
@@ -63,7 +63,8 @@ def subgradient_pass(
     Returns
     -------
     int
-        How many visits are done. If the pass ends early, ``tally[STOP]`` says why and ``tally[BLOCK]`` at which block.
+        How many visits are done. If the pass ends early, ``counters[STOP]`` says why and ``counters[BLOCK]`` at which
+        block.
     """
     data = Data(*data_fields)
     work = Work(*work_fields)
@@ -72,7 +73,7 @@ def subgradient_pass(
     sums = Subgradients(*sums_fields)
     for j in range(first, visits.n_visits):
         i = next_block(visits, j)
-        tally[BLOCK] = i
+        counters[BLOCK] = i
         at = sums.w
         loss_weight = 1.0
         if sums.lazy:
@@ -80,13 +81,13 @@ def subgradient_pass(
             loss_weight = sums.lam * max(sums.done[0], 1.0)  # at w_0 = 0 every positive weight gives the same output
         scores(data, i, at, loss_weight, work)
         hinge = call_oracle(data, i, at, work)
-        tally[CALLS] += 1.0
+        counters[CALLS] += 1.0
         if not is_maximal(hinge, 0.0):
             state.gap[i] = hinge
-            tally[STOP] = NOT_MAXIMAL
+            counters[STOP] = NOT_MAXIMAL
             return j
         direction_to_truth(data, i, work)
-        tally[STEPS] += 1.0
+        counters[STEPS] += 1.0
         sums.done[0] += 1.0
         scale = sums.n_blocks * state.c[i]
         apply(data, i, scale, work, sums.total)

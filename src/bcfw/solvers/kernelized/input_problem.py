@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 from bcfw.dual.problem import DualProblem
 from bcfw.dual.threads import Threads
-from bcfw.models.base.kernel_model import KernelForm
+from bcfw.models.base.kernel_model import BuiltinAdapter
 from bcfw.passes.order import Visits
-from bcfw.passes.records import STEPS, Lists
+from bcfw.passes.records import STEPS, PartLists
 from bcfw.passes.steps import exact_step
 from bcfw.solvers.kernelized.input_kernels import TrainingKernel
-from bcfw.solvers.kernelized.kernel_routines import kernels_by_rows, kernels_on_coefficients, record_with_rows
+from bcfw.solvers.kernelized.kernel_routines import record_with_rows, routines_by_rows, routines_on_coefficients
 from bcfw.solvers.kernelized.row_cache import KernelRows
 from bcfw.solvers.kernelized.support_vectors import KernelWeights
 
@@ -60,7 +60,7 @@ class KernelProblem(DualProblem):
     """
 
     def __init__(self, problem: DualProblem, kernel: TrainingKernel, cache_mb: float) -> None:
-        source = problem.form.model
+        source = problem.adapter.model
         model, units = source.on_unit_rows(problem.data, kernel)
         K = units.n_labels
         longest = int(np.max(np.diff(units.y_off)))
@@ -82,12 +82,12 @@ class KernelProblem(DualProblem):
             live=np.zeros(len(units.indptr) - 1, np.int64),
             n_live=np.zeros(1, np.int64),
         )
-        self._stepping = kernels_by_rows(source.kernels)
-        self._fixed = kernels_on_coefficients(source.kernels)
-        model.kernels = self._stepping
-        super().__init__(KernelForm(model), data, problem.state.c, problem.lam, n_jobs=problem.n_jobs)
-        self.tally, self.oracle_calls = problem.tally, problem.oracle_calls
-        self._first_hinges = problem._first_hinges
+        self._stepping = routines_by_rows(source.routines)
+        self._fixed = routines_on_coefficients(source.routines)
+        model.routines = self._stepping
+        super().__init__(BuiltinAdapter(model), data, problem.state.c, problem.lam, n_jobs=problem.n_jobs)
+        self.counters, self.oracle_calls = problem.counters, problem.oracle_calls
+        self._first_hinge_losses = problem._first_hinge_losses
         self._refreshed = 0.0
         self._order = np.zeros(0, np.int64)
         self._set_live(np.arange(self.n_blocks))
@@ -100,7 +100,7 @@ class KernelProblem(DualProblem):
     def solution(self) -> np.ndarray:
         return self.beta
 
-    def shown(self, w: np.ndarray) -> None:
+    def weights_for_callbacks(self, w: np.ndarray) -> None:
         """Return None: callbacks see no weights."""
 
     # --- scores and norms
@@ -142,22 +142,22 @@ class KernelProblem(DualProblem):
         """Return the step size in [0, 1] that maximises the dual along a direction of the coefficients."""
         return exact_step(slope, self.lam * self.product(direction, self.scores_of(direction)), 1.0)
 
-    def hinges(self) -> np.ndarray:
+    def hinge_losses(self) -> np.ndarray:
         """Return the (2, n) hinge losses (see ``DualProblem.hinges``), after computing the scores of all inputs anew.
 
         With lists of parts, only the scores of blocks that may move are kept up to date from now on.
         """
         self.refresh()
-        found = super().hinges()
+        found = super().hinge_losses()
         if self.lists is not None:
             self._set_live(np.flatnonzero(self.lists.size != 0))
         return found
 
     def refresh(self) -> None:
         """Compute all scores anew from the coefficients, unless no step was taken since the last time."""
-        if self.tally[STEPS] != self._refreshed:
+        if self.counters[STEPS] != self._refreshed:
             self.state.w[:] = self.scores_of(self.beta)
-            self._refreshed = self.tally[STEPS]
+            self._refreshed = self.counters[STEPS]
 
     def v_from_blocks(self) -> np.ndarray:
         """Return the coefficients, recomputed from the block averages."""
@@ -167,22 +167,22 @@ class KernelProblem(DualProblem):
     # --- passes
 
     @property
-    def kernels(self) -> KernelSet:
-        return self.form.kernels
+    def routines(self) -> RoutineSet:
+        return self.adapter.routines
 
     @contextlib.contextmanager
     def on_coefficients(self) -> Iterator[None]:
         """Context in which passes add directions to an array of coefficients and do not update any scores."""
-        self.form.kernels = self._fixed
+        self.adapter.routines = self._fixed
         try:
             yield
         finally:
-            self.form.kernels = self._stepping
+            self.adapter.routines = self._stepping
 
-    def expect(self, visits: Visits) -> None:
+    def announce_visits(self, visits: Visits) -> None:
         self._order = visits.order
 
-    def open_lists(self, slack: float) -> Lists:
+    def open_lists(self, slack: float) -> PartLists:
         """Open the lists (see ``DualProblem.open_lists``) with all scores up to date, because every block may move."""
         self.refresh()
         self._set_live(np.arange(self.n_blocks))
@@ -234,7 +234,7 @@ class KernelProblem(DualProblem):
         lists = self.lists
         if lists is not None:  # computing the gaps below must not change the lists
             self.lists = lists._replace(parts=lists.parts.copy(), size=lists.size.copy())
-        self._hinges(self.state._replace(gap=gaps), np.unique(blocks), Threads(1))
+        self._hinge_losses(self.state._replace(gap=gaps), np.unique(blocks), Threads(1))
         self.lists, self.oracle_calls = lists, calls
         blocks = blocks[gaps[blocks] > 0.0]
         return blocks[:AHEAD]

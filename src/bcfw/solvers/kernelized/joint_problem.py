@@ -19,7 +19,7 @@ import numpy as np
 
 from bcfw.dual.problem import DualProblem
 from bcfw.errors import InputError
-from bcfw.inputs.examples import by_position
+from bcfw.inputs.examples import indexable_examples
 from bcfw.models.base.hooks import hook
 from bcfw.models.joint_kernel.pairs import Pair, Score, expansion
 from bcfw.passes.order import Visits
@@ -38,20 +38,20 @@ class JointProblem(DualProblem):
     """
 
     def __init__(self, problem: DualProblem, cache_mb: float) -> None:
-        super().__init__(problem.form, problem.data, problem.state.c, problem.lam, n_jobs=problem.n_jobs)
+        super().__init__(problem.adapter, problem.data, problem.state.c, problem.lam, n_jobs=problem.n_jobs)
         self.pairs = self.data.vectors.pairs
         self.pairs.cache_mb = cache_mb
-        self.tally, self.oracle_calls = problem.tally, problem.oracle_calls
-        self._first_hinges = problem._first_hinges
+        self.counters, self.oracle_calls = problem.counters, problem.oracle_calls
+        self._first_hinge_losses = problem._first_hinge_losses
 
     def solution(self) -> np.ndarray:
         """Return the coefficients, recomputed from the block averages: coefficients without mass are exactly zero."""
         return self.v_from_blocks()
 
-    def shown(self, w: np.ndarray) -> None:
+    def weights_for_callbacks(self, w: np.ndarray) -> None:
         """Return None: callbacks see no weights."""
 
-    def expect(self, visits: Visits) -> None:
+    def announce_visits(self, visits: Visits) -> None:
         """Enlarge ``state.w`` for the new pairs that a pass may find, at most one per visit."""
         w, size = self.state.w, len(self.pairs.output) + visits.n_visits
         if len(w) < size:
@@ -81,7 +81,7 @@ class JointProblem(DualProblem):
         numbers = np.flatnonzero(beta)
         examples = np.array([self.pairs.example[p] for p in numbers], np.int64)
         support = [self.pairs.pair(p) for p in numbers]
-        return JointWeights(self.form.model, support, beta[numbers], examples)
+        return JointWeights(self.adapter.model, support, beta[numbers], examples)
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ class JointWeights:
 
     def predict(self, X: Any) -> Any:
         """Return the best output of every input."""
-        return hook(self.model, "predict")(self, by_position(X))
+        return hook(self.model, "predict")(self, indexable_examples(X))
 
     def output_scores(self, X: Any, outputs: Any) -> np.ndarray:
         """Return (n,) scores ``<w, phi(x, y)>`` of one given output per input."""
-        X = by_position(X)
+        X = indexable_examples(X)
         return np.array([self.score(X[i])([y])[0] for i, y in enumerate(outputs)], dtype=np.float64)

@@ -15,7 +15,7 @@ from bcfw.selection import SAMPLINGS, SamplingChoice
 from bcfw.solvers.baselines.batch_fw import BatchFW
 from bcfw.solvers.bcfw import BCFW
 from bcfw.solvers.block_solves import BlockSolves
-from bcfw.solvers.counted_run import SolverRun
+from bcfw.solvers.counted_run import CountedRun
 from bcfw.solvers.kernelized.input_kernels import GammaChoice, KernelChoice, TrainingKernel, make_kernel
 from bcfw.solvers.kernelized.input_problem import KernelProblem
 from bcfw.solvers.kernelized.joint_problem import JointProblem
@@ -105,22 +105,22 @@ class KernelBCFW(Solver):
         return (super().handles | {"joint kernel"}) - {"bounds", "heuristic oracle"}
 
     @property
-    def continues(self) -> bool:
+    def can_resume(self) -> bool:
         return False
 
     @property
-    def saves(self) -> bool:
+    def can_checkpoint(self) -> bool:
         return False
 
     @property
-    def gives_weights(self) -> bool:
+    def forms_weights(self) -> bool:
         return False
 
     def prepare(self, problem: DualProblem) -> None:
-        if not problem.untouched:
+        if not problem.is_initial:
             raise OptionError("KernelBCFW cannot go on from a warm start: weights do not tell kernels; leave it out")
 
-    def solve(self, problem: DualProblem, run: SolverRun, rng: np.random.Generator) -> Outcome:
+    def solve(self, problem: DualProblem, run: CountedRun, rng: np.random.Generator) -> Outcome:
         inner = run.problem = self.open(problem)
         try:
             solver = self._inner_solver(inner)
@@ -147,6 +147,6 @@ class KernelBCFW(Solver):
         """Return the solver that makes the passes on the problem in kernel values."""
         if self.step == "batch":
             return BatchFW()
-        if self.step == "solve" or (self.step == "auto" and "block solves" in problem.form.offers):
+        if self.step == "solve" or (self.step == "auto" and "block solves" in problem.adapter.offers):
             return BlockSolves(acceleration=0, gap_every=self.gap_every)
         return BCFW(sampling=self.sampling, gap_every=10 if self.gap_every == "auto" else self.gap_every)

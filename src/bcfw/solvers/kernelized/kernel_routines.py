@@ -17,7 +17,7 @@ import collections
 import functools
 from typing import Any
 
-from bcfw.compile import KernelSet
+from bcfw.compile import RoutineSet
 from bcfw.passes.contract import sqnorm
 
 #: If at least one in this many inputs is live, the scores of all inputs are updated, because that vectorises.
@@ -130,10 +130,10 @@ def record_with_rows(record: Any) -> Any:
 
 
 @functools.cache
-def kernels_on_coefficients(kernels: KernelSet) -> KernelSet:
+def routines_on_coefficients(routines: RoutineSet) -> RoutineSet:
     """Return a model's routines for data with kernel rows; they read scores, and steps change only coefficients."""
-    return kernels.rebound(
-        Data=record_with_rows(kernels.bindings["Data"]),
+    return routines.rebound(
+        Data=record_with_rows(routines.bindings["Data"]),
         add_rows=add_scores,
         column_product=score_of,
         column_pair_product=score_pair_of,
@@ -141,9 +141,9 @@ def kernels_on_coefficients(kernels: KernelSet) -> KernelSet:
 
 
 @functools.cache
-def kernels_by_rows(kernels: KernelSet) -> KernelSet:
+def routines_by_rows(routines: RoutineSet) -> RoutineSet:
     """Return a model's routines for data with kernel rows; steps change the coefficients and the scores."""
-    own = kernels.bindings
-    return kernels_on_coefficients(kernels).rebound(
+    own = routines.bindings
+    return routines_on_coefficients(routines).rebound(
         apply=apply_by_rows, reserve=reserve_with_rows, apply_parts=own["apply"], reserve_parts=own["reserve"]
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from bcfw.inputs.examples import by_position
+from bcfw.inputs.examples import indexable_examples
 from bcfw.inputs.rows import matrix_of
 from bcfw.models.shared.feature_rows import KernelInputs
 from bcfw.models.shared.sum_product import LogLikelihood
@@ -64,21 +64,21 @@ class KernelWeights:
 
     def scores(self, X: Any) -> np.ndarray:
         """Return (N, K) scores ``f(x)'U`` of new examples, or of the positions of all new sequences in one array."""
-        return self._scores(self.model.pack(by_position(X)))
+        return self._scores(self.model.pack(indexable_examples(X)))
 
     def predict(self, X: Any) -> Any:
         """Return the best output of every input."""
-        model, units, w = self.on_units(self.model.pack(by_position(X)))
+        model, units, w = self.on_units(self.model.pack(indexable_examples(X)))
         return model.output(units, model.decoded(w, units, 0.0))
 
     def probabilities(self, X: Any, temperature: float = 1.0) -> Any:
         """Return the result of the model's method ``probabilities``, computed from the scores of new inputs."""
-        model, units, w = self.on_units(self.model.pack(by_position(X)))
+        model, units, w = self.on_units(self.model.pack(indexable_examples(X)))
         return model.packed_probabilities(w, units, temperature)
 
     def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
         """Return the log-likelihood of outputs y of new inputs, as a function of the temperature."""
-        model, units, w = self.on_units(self.model.pack(by_position(X), by_position(y)))
+        model, units, w = self.on_units(self.model.pack(indexable_examples(X), indexable_examples(y)))
         return LogLikelihood(model, w, units)
 
     def output_scores(self, X: Any, outputs: Any) -> np.ndarray:

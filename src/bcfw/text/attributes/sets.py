@@ -38,7 +38,7 @@ class Field(NamedTuple):
     flag: bool = False
 
 
-class Kept(dict[str, Any]):
+class Memo(dict[str, Any]):
     """Cache of a function's values; it is emptied when it is full."""
 
     def __init__(self, function: Callable[[str], Any]) -> None:
@@ -97,7 +97,7 @@ FIELDS = {
     **{f"p{length}": _prefix(length) for length in range(1, 5)},
     **{f"s{length}": _suffix(length) for length in range(1, 5)},
     "shape": Field(WORD, lambda word: shape(word[:12])),
-    "cs": Field(WORD, Kept(short_shape).__getitem__),
+    "cs": Field(WORD, Memo(short_shape).__getitem__),
     "title": _flag(str.istitle),
     "upper": _flag(str.isupper),
     "digit": _flag(lambda word: any(map(str.isdigit, word))),
@@ -233,7 +233,7 @@ class AttributeSet:
             names = [text if field.flag else f"{text}={value}" for text, field, value in values if value is not None]
             return tuple(map(intern, names))  # most attributes occur for many words
 
-        return Kept(attributes).__getitem__
+        return Memo(attributes).__getitem__
 
     def _combinations(self, cells: list[list[str]], n: int) -> list[list[str]]:
         """Return, for each template of several parts, the attributes of the positions.

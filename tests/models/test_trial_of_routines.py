@@ -1,4 +1,4 @@
-"""Users' kernels are tried before training: indices that lead outside arrays, losses and features that cannot be used.
+"""Users' routines are tried before training: indices that lead outside arrays, losses and features that cannot be used.
 
 Where a missing check could end the process, the cases run in one of their own (``hostile_models.py``).
 """
@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import bcfw
-from bcfw.models.base.compiled import CompiledForm
+from bcfw.models.base.compiled import CompiledAdapter
 from bcfw.passes.visits import block_pass
 from problems import CASES, Bits
 
@@ -56,7 +56,7 @@ def hostile(tmp_path_factory):
         ("label 15", "OracleError", 7, "index 19 .* size 9"),
         ("label -2000", "OracleError", 7, "index -1996 .* size 9"),
         ("label beyond 32 bits", "ModelError", None, "example 7: the label 1099511627776 does not fit into 32 bits"),
-        ("decorated kernels", "OracleError", 7, "index 2004 .* size 9"),
+        ("decorated routines", "OracleError", 7, "index 2004 .* size 9"),
         ("dim too small", "OracleError", 0, "size 6 .*check the labels and sizes that pack gives .* dim = 6"),
         ("offsets", "OracleError", 5, "IndexError"),
         ("predict", "OracleError", 0, r"\(in Grades.decode, .*: slope \+= w\[f\]"),
@@ -79,14 +79,14 @@ def test_the_trial_changes_no_result_and_can_be_switched_off():
     tried, trusted = (bcfw.train(bits(kind), CASE.X, CASE.y, lam=CASE.lam, tol=0.01) for kind in (Bits, Trusted))
     np.testing.assert_array_equal(tried.w, trusted.w)
     np.testing.assert_array_equal(tried.predict(CASE.X), trusted.predict(CASE.X))
-    assert CompiledForm(tried.model).trial_kernels.checks_indices
-    assert not CompiledForm(trusted.model).trial_kernels.checks_indices
-    assert not tried.model._kernels.checks_indices
+    assert CompiledAdapter(tried.model).trial_routines.checks_indices
+    assert not CompiledAdapter(trusted.model).trial_routines.checks_indices
+    assert not tried.model._routines.checks_indices
 
 
 def test_training_itself_checks_no_indices():
-    assert not Bits._kernels.entry(block_pass).targetoptions.get("boundscheck")
-    assert Bits._kernels.checked.entry(block_pass).targetoptions["boundscheck"]
+    assert not Bits._routines.compiled_pass(block_pass).targetoptions.get("boundscheck")
+    assert Bits._routines.checked.compiled_pass(block_pass).targetoptions["boundscheck"]
 
 
 def test_labels_of_inputs_alone_may_be_anything():
@@ -135,7 +135,7 @@ class Raises(Bits):
         (Raises, r"example 5: ValueError: no such word \(in Raises.decode, .*: raise ValueError\(\"no such word\"\)\)"),
     ],
 )
-def test_what_kernels_get_wrong_names_the_example(kind, message):
+def test_what_routines_get_wrong_names_the_example(kind, message):
     with pytest.raises(bcfw.OracleError, match=message):
         bcfw.train(bits(kind), CASE.X, CASE.y)
 
@@ -153,7 +153,7 @@ class RaisesLater(Bits):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_kernel_that_fails_while_training_names_the_example(n_jobs):
+def test_a_routine_that_fails_while_training_names_the_example(n_jobs):
     with pytest.raises(bcfw.OracleError, match=r"example 3: ValueError: lost \(in RaisesLater.decode") as caught:
         bcfw.train(bits(RaisesLater), CASE.X, CASE.y, lam=10.0, n_jobs=n_jobs, solver="bcfw")
     assert caught.value.example == 3
@@ -168,14 +168,14 @@ def test_the_example_of_an_error_is_a_plain_number():
 
 
 def test_a_forgotten_staticmethod_is_named():
-    with pytest.raises(bcfw.ModelError, match=r"Forgot\.labeling_loss is a kernel: write @staticmethod"):
+    with pytest.raises(bcfw.ModelError, match=r"Forgot\.labeling_loss is a routine: write @staticmethod"):
 
         class Forgot(Bits):
             def labeling_loss(self, data, i, y):
                 return 0.0
 
 
-def test_a_kernel_with_other_arguments_is_named():
+def test_a_routine_with_other_arguments_is_named():
     message = r"Other\.decode must take \(data, i, w, loss_weight, y\), not \(data, i, w, y\)"
     with pytest.raises(bcfw.ModelError, match=message):
 
@@ -185,7 +185,7 @@ def test_a_kernel_with_other_arguments_is_named():
                 y[:] = 0
 
 
-def test_kernels_may_be_compiled_already():
+def test_routines_may_be_compiled_already():
     class Compiled(Bits):
         decode = staticmethod(numba.njit(Bits.decode))
         labeling_loss = numba.njit(Bits.labeling_loss)
