@@ -842,6 +842,16 @@ def without_repeats(solver: Any) -> Any:
     return type(solver)(**{**options, "sampling": "cyclic"})
 
 
+def drift(problem: Any) -> dict[str, float]:
+    """How far rounding has separated the maintained v (key "w") and ell from the block averages."""
+    v = problem.v_from_blocks()
+    ell = problem.state.c * problem.averaged_losses()
+    return {
+        "w": float(np.max(np.abs(v - problem.v), initial=0.0)),
+        "ell": float(np.max(np.abs(ell - problem.state.ell), initial=0.0)),
+    }
+
+
 def ends_at_its_best_dual_value(solver: Any) -> bool:
     """Whether the dual value of the result is the value of the dual point that the run has come to."""
     returns_others = getattr(solver, "acceleration", 0) or getattr(solver, "slack", "") == "one"

@@ -11,7 +11,7 @@ import bcfw
 from bcfw.dual import snapshots
 from bcfw.dual.certify import certify_state
 from bcfw.solvers import BCFW, BatchFW
-from problems import CASES, VARIANTS, block_state, continue_with, matches
+from problems import CASES, VARIANTS, block_state, continue_with, drift, matches
 from reference import naive_batch_fw, naive_bcfw, weighted_average
 
 # Steps add rounding of the last place of numbers of order one; a few hundred of them stay below this.
@@ -65,7 +65,7 @@ def test_state_is_consistent_after_any_history(name, actions, weighted):
     problem, objective = case.problem(s), case.enumerated(s)
     for action in actions:
         problem = perform(problem, action, case, s, objective)
-    assert max(problem.audit().values()) <= ROUNDING
+    assert max(drift(problem).values()) <= ROUNDING
     for i in range(len(case.y)):
         assert objective.outside(i, *block_state(problem, i)) <= 1e-9
     w = problem.state.w
@@ -131,7 +131,7 @@ def test_state_is_consistent_after_many_steps():
         case = CASES[name]
         problem = case.problem(lam=0.003)
         continue_with(problem, BCFW(sampling="uniform", gap_every=10**6), 20_000 // len(case.y))
-        assert max(problem.audit().values()) <= 1e-9
+        assert max(drift(problem).values()) <= 1e-9
         check_marginals(problem)
 
 

@@ -21,7 +21,6 @@ import numpy as np
 from bcfw.dual.certificates import dual_value, regulariser
 from bcfw.dual.rebuild import fold_pass, loss_pass, rebuild_pass, store_rebuild_pass
 from bcfw.dual.threads import Threads
-from bcfw.errors import OracleError
 from bcfw.inputs.bounds import join_bounds
 from bcfw.inputs.memory import available, memory_named, require_room
 from bcfw.passes.block_solves import solve_pass
@@ -305,7 +304,7 @@ class DualProblem:
                 return
             if self.counters[STOP] == NOT_MAXIMAL:
                 i = int(self.counters[BLOCK])
-                raise self._not_maximal(i, self.state.gap[i])
+                raise self.adapter.not_maximal(i, self.state.gap[i])
             self._make_room(int(self.counters[BLOCK]))
 
     def _make_room(self, i: int) -> None:
@@ -313,26 +312,6 @@ class DualProblem:
         self.require_room({"averages of the examples": 2 * sum(np.asarray(array).nbytes for array in self.state.mu)})
         with self.memory_named():
             self.state = self.state._replace(mu=tuple(self.adapter.enlarge_mu(self.state.mu)))
-
-    def _not_maximal(self, i: int, gap: float) -> OracleError:
-        """Return the error for block i, whose oracle returned an output of smaller value than the block's average."""
-        if not np.isfinite(gap):
-            return OracleError(
-                f"example {i}: the values of its outputs are too large to be computed (block gap {gap}); scale the "
-                "features, or choose another lam or other bounds",
-                int(i),
-            )
-        if self.adapter.is_built_in:
-            return OracleError(
-                f"example {i}: rounding hides how the values of its outputs differ (block gap {gap:.3g} < 0); scale "
-                "the features, or choose a larger lam",
-                int(i),
-            )
-        return OracleError(
-            f"example {i}: the oracle's output has a smaller value than labelings it returned before (block gap "
-            f"{gap:.3g} < 0), so it is not maximal; bcfw.check_model helps to find out why",
-            int(i),
-        )
 
     # --- the store
 
@@ -467,7 +446,7 @@ class DualProblem:
         self.oracle_calls += len(blocks)
         for chunk, count in zip(chunks, done, strict=True):
             if count < len(chunk):
-                raise self._not_maximal(chunk[count], state.gap[chunk[count]])
+                raise self.adapter.not_maximal(int(chunk[count]), state.gap[chunk[count]])
         return hinge_losses
 
     # --- recomputation from the block averages
@@ -503,15 +482,3 @@ class DualProblem:
             digest.update(repr((array.dtype.str, array.shape)).encode())
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
-
-    def audit(self) -> dict[str, float]:
-        """Return by how much the maintained v and ell differ at most from their recomputation from the block averages.
-
-        The deviation of v has the key "w".
-        """
-        v = self.v_from_blocks()
-        ell = self.state.c * self.averaged_losses()
-        return {
-            "w": float(np.max(np.abs(v - self.v), initial=0.0)),
-            "ell": float(np.max(np.abs(ell - self.state.ell), initial=0.0)),
-        }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bcfw.compile import RoutineSet
-from bcfw.errors import ModelError
+from bcfw.errors import ModelError, OracleError
 from bcfw.models.base.hooks import checked_dim, hook, is_overridden
 from bcfw.options import NonNegative
 from bcfw.storage.objects import MODELS
@@ -107,6 +107,25 @@ class ModelAdapter(ABC):
     def located(self, error: Exception, data: Any, w: np.ndarray) -> Exception:
         """Return the error for a pass that failed at weights w; it names the example if the example can be found."""
         return error
+
+    def not_maximal(self, i: int, gap: float) -> OracleError:
+        """Return the error for example i, whose oracle returned an output of smaller value than the block average."""
+        if not np.isfinite(gap):
+            why = (
+                f"the values of its outputs are too large to be computed (block gap {gap}); scale the features, or "
+                "choose another lam or other bounds"
+            )
+        elif self.is_built_in:
+            why = (
+                f"rounding hides how the values of its outputs differ (block gap {gap:.3g} < 0); scale the features, "
+                "or choose a larger lam"
+            )
+        else:
+            why = (
+                "the oracle's output has a smaller value than labelings it returned before (block gap "
+                f"{gap:.3g} < 0), so it is not maximal; bcfw.check_model helps to find out why"
+            )
+        return OracleError(f"example {i}: {why}", i)
 
     @abstractmethod
     def make_work(self, data: Any) -> Any:
