@@ -283,9 +283,6 @@ def add_expected(data: Any, i: int, s: float, parts: np.ndarray, work: Any) -> N
     """Add a vector of parts to the direction: ``d += s parts``. Called after :func:`add_average`."""
 
 
-#: The names of the routines of block solves. A model that offers block solves writes them or takes shared ones.
-BLOCK_SOLVE_NAMES = ("load_parts", "listed_scores", "solve_parts", "direction_loss", "list_parts")
-
 #: Every name that a model's routines must bind.
 ROUTINE_NAMES = (
     "Data",
