@@ -87,9 +87,10 @@ def label_count(n_labels: Any, owner: str) -> int | None:
 
 
 def counted_labels(labels: np.ndarray, where: Callable[[int], str]) -> int:
-    """Return the number of labels, one more than the largest label of a flat array.
+    """Return the number of labels that a flat array of labels 0, 1, ... implies: one more than the largest label.
 
-    Raise if the number is implausibly large (see ``MANY_LABELS``); ``where(position)`` names the largest label's place.
+    Raise if this number is implausibly large (see ``MANY_LABELS``). The error message names the place of the largest
+    label as ``where(index)``, a function of the label's index in the array.
     """
     count = 1 + int(labels.max())
     if count > MANY_LABELS:

@@ -26,22 +26,26 @@ MOST_PLACES = 1 << 16
 
 
 class AdaptiveBCFW(Solver):
-    """BCFW on groups of blocks: all oracles of a group are called at one w, and one estimate M sets all step sizes.
+    """BCFW on groups of blocks with one adaptive estimate of the curvature (flexible-blocks-2026, Alg. 2).
 
-    Each pass cuts a new random order of the blocks into groups. Block i takes the step size
-    ``gamma_i = min(1, g_i/(M D_i))``. M is reduced by a tenth before every group, and then doubled until the joint step
-    of the group is short enough to gain. The oracle calls of a group do not depend on each other.
+    Each pass cuts a new random order of the blocks into groups. The oracle is called on all blocks of a group at one w,
+    and then all of them move. The step size of block i is ``gamma_i = min(1, g_i/(M D_i))``: g_i is the gap of the
+    block, D_i is the squared distance from the block to the oracle's output, and M is an estimate of the curvature of
+    the dual. A larger M makes shorter steps. Before every group M is reduced by a tenth. If the joint step of the group
+    could decrease the dual, M is doubled until it cannot.
 
     Parameters
     ----------
     block_size : int
         Number of blocks in a group.
     metric : "weights" or "alpha"
-        How the distance D_i between a block and the oracle's output is measured.
+        How the distance D_i between a block and the oracle's output y is measured.
 
-        - "weights": by ``lam |v_s - v_i|^2``; M then stays at or below the size of the group;
-        - "alpha": by ``|e_y - alpha_i|^2``, as in the paper; the solver then keeps the mass of every output. Mass that
-          comes from a warm start counts as the mass of one additional output.
+        - "weights": by ``lam |v_s - v_i|^2``, where v_i is the block's part of w and v_s would be its part if all mass
+          of the block were on y. M then stays at or below the size of the group;
+        - "alpha": by ``|e_y - alpha_i|^2``, where alpha_i is the block's mass on its outputs, as in
+          flexible-blocks-2026. The solver then keeps the mass of every output. Mass that comes from a warm start counts
+          as the mass of one additional output.
     max_labelings : int
         Number of outputs kept per block for metric="alpha". If a block has more, the outputs that are not kept count as
         one output.
