@@ -102,7 +102,8 @@ class Result:
     def n_support(self) -> int | None:
         """Number of support vectors; None without a kernel.
 
-        With an input kernel they are training inputs, with a joint kernel pairs of a training input and an output.
+        With an input kernel, the support vectors are training inputs; with a joint kernel, they are pairs of a training
+        input and an output.
         """
         return None if self.kernel_weights is None else len(self.kernel_weights.support)
 

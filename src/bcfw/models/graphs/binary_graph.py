@@ -45,9 +45,9 @@ class BinaryGraph(KernelModel):
 
     :meth:`bounds` asks for ``w_edge >= 0``. Then the best labeling is a minimum cut, and the max oracle is exact.
 
-    In training, the label -1 in y marks an unlabelled node. Unlabelled nodes, and the edges that touch them, add nothing
-    to the loss and to phi. The oracle does not label them either: its output has -1 where the truth has -1. A graph
-    without any label has loss zero, but still counts as one of the n examples. Prediction labels all nodes.
+    In training, the label -1 in y marks an unlabelled node. Unlabelled nodes, and the edges that touch them, add
+    nothing to the loss and to phi. The oracle does not label them either: its output has -1 where the truth has -1. A
+    graph without any label has loss zero, but still counts as one of the n examples. Prediction labels all nodes.
 
     Parameters
     ----------
