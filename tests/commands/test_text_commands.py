@@ -455,13 +455,13 @@ def test_solvers_that_cannot_do_it_are_refused(files, tmp_path, solver):
 
 
 def test_a_checkpoint_that_cannot_be_written_costs_nothing(files, tmp_path, monkeypatch):
-    from bcfw.dual import snapshots
     from bcfw.errors import InputError
+    from bcfw.storage import checkpoints
 
     def full(*args):
         raise InputError("the disk is full")
 
-    monkeypatch.setattr(snapshots, "write", full)
+    monkeypatch.setattr(checkpoints, "write", full)
     train, _, model = files("conll")
     done = run("train", train, "--model", model, "-q", "--checkpoint", tmp_path / "c.npz", "--every", 1, "--tol", 1e-4)
     assert "was not written: the disk is full" in done.stderr
