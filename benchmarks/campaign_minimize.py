@@ -33,7 +33,7 @@ ROUNDING = 1e-11
 #: Errors of slopes that minimize does not see, relative to the larger slope.
 UNSEEN = 0.1
 
-#: A run may stall where the gap is below this share of the terms that rounding acts on.
+#: A run may stall where the gap is below this share of the terms that rounding acts on: about sqrt(eps), see may_stall.
 STALL_ROUNDING = 1e-8
 
 
@@ -161,6 +161,7 @@ def users_functions(rng: np.random.Generator, A: np.ndarray, sizes: list[int]) -
         lambda x: A.T @ slope(A @ x - b),
         lambda x: float(np.abs(phi(np.abs(A) @ np.abs(x) + np.abs(b))).sum()) + rows,
         kind != 2,
+        float(np.linalg.norm(A, 2) ** 2) if kind == 2 else None,
     )
 
     def gradient(x: Any) -> list[np.ndarray]:
@@ -322,6 +323,31 @@ def room_at(problem: Problem, x: np.ndarray) -> float:
     return problem.smooth.terms(np.abs(x) + spread) + float(np.abs(gradient) @ (np.abs(x) + spread))
 
 
+def diameter_of(place: Place) -> float:
+    """The diameter of a set; of a set that names none, that of a cube around it."""
+    own = getattr(place.domain, "diameter", None)
+    return 2.0 * place.radius * float(np.sqrt(place.size)) if own is None else float(own)
+
+
+def may_stall(problem: Problem, result: Any, size: float) -> bool:
+    """Whether no step from the result gains anything that floating point resolves.
+
+    The gradient has the Lipschitz constant L, so a step from x towards the vertices, which are at most D away, can gain
+    ``min(gap/2, gap^2 / (2 L D^2))``. Blocks that move alone gain at least that together: the sum of
+    ``gap_i^2 / (2 L D_i^2)`` is not less, by Cauchy-Schwarz. It is not resolved if it is below the rounding of f. Where
+    ``L D^2`` is about as large as the terms of f, that is a gap below sqrt(eps) times the terms. A sum of sines has
+    terms of size 1 whatever L is, and its gaps can be larger.
+    """
+    if result.gap <= STALL_ROUNDING * size:
+        return True
+    L = problem.smooth.smoothness
+    if L is None:
+        return False
+    D = float(np.linalg.norm([diameter_of(place) for place in problem.places]))
+    gain = min(0.5 * result.gap, 0.5 * result.gap**2 / (L * D * D))
+    return gain <= float(np.finfo(float).eps) * abs(result.value)
+
+
 def check(problem: Problem, result: Any, options: dict[str, Any], start: np.ndarray | None) -> list[str]:
     """What is wrong with a result."""
     x, smooth = flat(result.x), problem.smooth
@@ -345,7 +371,7 @@ def check(problem: Problem, result: Any, options: dict[str, Any], start: np.ndar
         "certified": result.certified == (proved and result.convex is not False),
         "convex": result.convex is claimed,
         "converged": result.status != "converged" or (result.gap <= options["tol"] and proved),
-        "stalled": result.status != "stalled" or not exact or result.gap <= STALL_ROUNDING * size,
+        "stalled": result.status != "stalled" or not exact or may_stall(problem, result, size),
     }
     if descends and smooth.convex:
         checks["value rose"] = bool(np.all(np.diff(result.history["value"]) <= room))

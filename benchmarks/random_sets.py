@@ -357,12 +357,17 @@ LARGE: dict[str, Callable[[np.random.Generator, float], Place]] = {
 
 @dataclasses.dataclass
 class Smooth:
-    """An objective of one flat vector, written out: value, gradient, and the terms that the value is a sum of."""
+    """An objective of one flat vector, written out: value, gradient, and the terms that the value is a sum of.
+
+    ``smoothness`` is a Lipschitz constant of the gradient; None where L D^2, D the diameter of the sets, is about as
+    large as the terms.
+    """
 
     value: Callable[[Vector], float]
     gradient: Callable[[Vector], Vector]
     terms: Callable[[Vector], float]
     convex: bool
+    smoothness: float | None = None
 
 
 def best_value(objective: Smooth, places: list[Place], start: Vector, steps: int) -> float:

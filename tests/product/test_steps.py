@@ -10,7 +10,7 @@ import pytest
 
 import bcfw
 from bcfw import selection
-from bcfw.domains import Box, L2Ball, Simplex
+from bcfw.domains import Box, L2Ball, LinfBall, Simplex
 from bcfw.objectives import Function, LeastSquares, Quadratic
 from bcfw.product.steps import STEPS, Adaptive, LineSearch, OpenLoop, Short
 
@@ -323,3 +323,37 @@ def test_values_that_cannot_resolve_the_gain(offset, dtype, tol, convex, step):
     )
     result = bcfw.minimize(objective, [Simplex(4)] * 3, direction="pairwise", step=step, tol=tol, max_iters=3000)
     assert result.status == "converged"
+
+
+@pytest.mark.parametrize("direction", ["pairwise", "blended"])
+@pytest.mark.parametrize("seed", [4, 7])
+def test_rounding_of_f_is_no_curvature(seed, direction):
+    """f is a sum of sines of large numbers, so that its rounding errors are about a thousand times eps."""
+    rng = np.random.default_rng(seed)
+    A, b = 1e3 * rng.standard_normal((5, 5)), rng.standard_normal(5)
+    objective = Function(lambda x: np.sin(A @ x[0] - b).sum(), lambda x: [A.T @ np.cos(A @ x[0] - b)], convex=False)
+    L, step = np.linalg.norm(A, 2) ** 2, Spied(test="values")
+    result = bcfw.minimize(objective, [LinfBall(5, 1.0)], direction=direction, step=step, tol=1e-12 * L)
+    assert result.status == "converged"
+    assert step.seen[-1].M[0] <= step.grow * L
+
+
+def test_an_estimate_survives_steps_that_values_cannot_test():
+    """f has the smoothness 1; it is computed with an error of 1e-9 at all points but the first."""
+    start, target = np.array([1.0, 0.0]), np.array([1.0 - 1e-6, 1e-6])
+
+    def value(x):
+        error = 0.0 if np.array_equal(x[0], start) else 1e-9
+        return 1.0 + 0.5 * float(np.sum((x[0] - target) ** 2)) + error
+
+    step = Spied(initial=1.0, test="values")
+    objective = Function(value, lambda x: [x[0] - target])
+    result = bcfw.minimize(objective, [Simplex(2)], x0=[start], step=step, tol=1e-7)
+    assert result.status == "converged"
+    assert step.seen[-1].M[0] <= step.grow
+
+
+def test_adaptive_steps_go_on_where_values_cannot_tell_a_gain():
+    """Steps gain less than the rounding of f as soon as the gap is about sqrt(eps)."""
+    objective = Function(lambda x: 0.5 * float(np.sum((x[0] - 0.1) ** 2)), lambda x: [x[0] - 0.1])
+    assert bcfw.minimize(objective, [Simplex(8)], tol=1e-14, max_iters=1000).status == "converged"

@@ -179,6 +179,21 @@ def test_where_all_blocks_are_at_their_vertices_others_are_tried():
         bcfw.minimize(pair, Own(), x0=np.ones(4))
 
 
+def test_a_block_that_hardly_moves_hides_no_other_one():
+    """Block 1 is as good as optimal. In single precision, f would change by 1e-7 if the entries of block 1 moved."""
+    near, far = np.array([3e-6, 4e-6]), np.array([3.0, 4.0])
+
+    def value(x):
+        return 0.5 * float(np.sum((x[0] - 1e-2) ** 2)) + 0.5 * float(np.sum((x[1] - far) ** 2))
+
+    def gradient(x):
+        return [0.0 * x[0], x[1] - far]  # block 0 is wrong
+
+    x0 = [near, far / 5.0 * (1.0 - 1e-10)]
+    with pytest.raises(bcfw.ObjectiveError, match=r"f changes at the rate .*, but its gradient says"):
+        run((value, gradient), [L2Ball(2, 1e-5), L2Ball(2, 1.0)], x0=x0, tol=1e-8)
+
+
 @pytest.mark.parametrize("kind", ["sign", "twice", "half", "zero"])
 def test_the_gradient_of_a_block_that_steps_use(kind):
     rng = np.random.default_rng(0)
@@ -264,11 +279,11 @@ def test_the_tests_cost_little():
         objective = Function(value, gradient)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("bcfw.product.trackers.FunctionTracker.tested", tested)
-            result = run(objective, Simplex(8), max_iters=1000, tol=0)
+            result = run(objective, Simplex(8), max_iters=400, tol=0)
         counts[tested] = dict(calls)
-        assert len(result.history["gap"]) == 101
-    assert counts[True]["f"] - counts[False]["f"] <= 2 * 8  # certificates 1, 2, 4, 8, 16, 32, 64 and 101
-    assert counts[True]["grad"] - counts[False]["grad"] <= 2 * 8
+        assert len(result.history["gap"]) == 41
+    assert counts[True]["f"] - counts[False]["f"] <= 2 * 7  # certificates 1, 2, 4, 8, 16, 32 and 41
+    assert counts[True]["grad"] - counts[False]["grad"] <= 2 * 7
 
 
 def test_a_kink_is_no_contradiction():

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bcfw.errors import InputError, OracleError
+from bcfw.product.derivatives import near
 from bcfw.product.domains import DOMAINS, Counted
 from bcfw.run import now
 
@@ -30,10 +31,6 @@ AGEING = 1.1
 
 #: Number of latest answers of a user's oracle that are kept, to compare later answers with them.
 REMEMBERED = 8
-
-#: Two points that differ by at most this, relative to their largest entry, are too close to test f on a line from one
-#: to the other.
-NEAR = 1e-6
 
 #: Advice about an oracle that did not minimise; the end of messages.
 ADVICE = (
@@ -274,8 +271,3 @@ class Oracle:
             if np.isfinite(point).all() and not near(point, self.x[i]):
                 return point, calls
         return None, calls
-
-
-def near(one: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether two points are so close that f cannot be tested on the line between them."""
-    return bool(np.abs(one - other).max(initial=0.0) <= NEAR * np.abs(other).max(initial=0.0))

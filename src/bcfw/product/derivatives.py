@@ -36,6 +36,10 @@ BETWEEN = 0.382
 #: Allowed relative errors of slopes, and of the entries of x that change, in units in the last place of float32.
 SLOPE_ROUNDING, POINT_ROUNDING = 8.0, 2.0
 
+#: Two points that differ by at most this, relative to their largest entry, are too close to test f on a line from one
+#: to the other.
+NEAR = 1e-6
+
 #: Slopes below this are not tested, because their squares underflow.
 TINY = 1e-150
 
@@ -105,8 +109,22 @@ def value_rounding(one: float, other: float) -> float:
     return VALUE_ROUNDING * (SINGLE if single else DOUBLE) * (abs(one) + abs(other))
 
 
+def near(one: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether two points are so close that f cannot be tested on the line between them."""
+    return bool(np.abs(one - other).max(initial=0.0) <= NEAR * np.abs(other).max(initial=0.0))
+
+
+def total_slope(gradients: list[np.ndarray], direction: list[np.ndarray]) -> float:
+    """Return ``<g, d>``, summed over the blocks."""
+    return sum(float(g.dot(d)) for g, d in zip(gradients, direction, strict=True))
+
+
 class Line:
     """The objective between two points of the product of the domains, ``x + t (end - x)``.
+
+    A block whose end is near x stays at x. If it moved, by however little, the rounding of all its entries to single
+    precision would count, which at the lengths t of the test can change f by more than the move does; then the block
+    would hide the errors of the other blocks.
 
     Parameters
     ----------
@@ -120,11 +138,13 @@ class Line:
         self._value = value
         self._gradients = gradients
         self.x = [block.copy() for block in x]
-        self.direction = [end - start for start, end in zip(x, ends, strict=True)]
+        self.towards = [end - start for start, end in zip(x, ends, strict=True)]
+        blocks = zip(x, ends, self.towards, strict=True)
+        self.direction = [np.zeros_like(d) if near(end, start) else d for start, end, d in blocks]
         self.shapes = shapes
 
     def at(self, t: float) -> list[np.ndarray]:
-        """Return the point ``x + t (end - x)`` as new read-only arrays, one per block."""
+        """Return the point of t on the line as new read-only arrays, one per block."""
         flat = (x + t * d for x, d in zip(self.x, self.direction, strict=True))
         blocks = [one.reshape(shape) for one, shape in zip(flat, self.shapes, strict=True)]
         for block in blocks:
@@ -136,12 +156,9 @@ class Line:
         """The gradients at the point of t, each computed once."""
         return functools.cache(lambda t: self._gradients(self.at(t)))
 
-    def _slope(self, gradients: list[np.ndarray]) -> float:
-        return sum(float(g.dot(d)) for g, d in zip(gradients, self.direction, strict=True))
-
-    def _blur(self) -> float:
-        """How wrong slopes may be by rounding."""
-        blocks = zip(self._gradients_on(0.0), self.direction, strict=True)
+    def _blur(self, direction: list[np.ndarray]) -> float:
+        """How wrong slopes at x along a direction may be by rounding."""
+        blocks = zip(self._gradients_on(0.0), direction, strict=True)
         return SLOPE_ROUNDING * SINGLE * sum(float(np.abs(g).dot(np.abs(d))) for g, d in blocks)
 
     def contradiction(self) -> Contradiction | None:
@@ -150,13 +167,17 @@ class Line:
         moved = sum(float(np.abs(g).dot(np.abs(x) * (d != 0.0))) for g, x, d in blocks)
         return contradiction(
             lambda t: self._value(self.at(t)),
-            lambda t: self._slope(self._gradients_on(t)),
-            self._blur(),
+            lambda t: total_slope(self._gradients_on(t), self.direction),
+            self._blur(self.direction),
             POINT_ROUNDING * SINGLE * moved,
         )
 
     def change_of_slope(self, before: list[np.ndarray]) -> Contradiction | None:
-        """How the slope at x contradicts that of gradients which were computed there before; None if it does not."""
-        found, claimed = self._slope(self._gradients_on(0.0)), self._slope(before)
-        margin = DIFFERENCE * max(abs(found), abs(claimed)) + self._blur() + TINY
+        """How the slope towards the ends contradicts that of gradients computed at x before; None if it does not.
+
+        Only slopes are compared here, so that blocks whose ends are near x count, too.
+        """
+        found = total_slope(self._gradients_on(0.0), self.towards)
+        claimed = total_slope(before, self.towards)
+        margin = DIFFERENCE * max(abs(found), abs(claimed)) + self._blur(self.towards) + TINY
         return Contradiction(found, claimed) if abs(found - claimed) > margin else None

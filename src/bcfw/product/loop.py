@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.product.checked_oracle import Answer, Oracle, near
+from bcfw.product.checked_oracle import Answer, Oracle
+from bcfw.product.derivatives import near
 from bcfw.product.directions import ChosenAtoms, TowardVertex
 from bcfw.product.steps import Move, Sizes
 from bcfw.product.trackers import Tracker

@@ -107,6 +107,9 @@ class Adaptive(Step):
       needs the gradients of all blocks at every trial, never gives a smaller M than "values", and has the better
       constant in the convergence rate.
 
+    Where ``M/2 |s|^2`` is below the rounding of f, values cannot decide, and a step that fails passes if
+    ``<g+ - g, s> <= M |s|^2``: half of the left side is B by the trapezoidal rule.
+
     Parameters
     ----------
     initial : float or None
@@ -163,16 +166,30 @@ class Estimates:
     def __call__(self, move: Move) -> list[float]:
         known = [M for M in map(self.M.__getitem__, move.blocks) if M is not None]
         before = max(known) if known else self._first(move)
-        M = self.options.shrink * before if known else before
-        gammas = short_sizes(move, M)
-        while (needed := self.needed(move, gammas)) > M * (1.0 + EQUAL):
+        least = M = self.options.shrink * before if known else before
+        gammas, needed_by = short_sizes(move, M), self.needed
+        while (needed := needed_by(move, gammas)) > M * (1.0 + EQUAL):
+            if needed_by is not needed_by_slopes and self._hidden(move, gammas, M):
+                needed_by = needed_by_slopes
+                continue
             M = max(M * self.options.grow, needed if needed < math.inf else sys.float_info.min)
             gammas = short_sizes(move, M)
         if needed < 0.0:  # the test is below rounding: keep the old estimate
             M = before
+        elif needed_by is needed_by_slopes:  # M may have grown because of rounding errors, the slopes have not
+            M = max(least, needed)
         for i in move.blocks:
             self.M[i] = M
         return gammas
+
+    def _hidden(self, move: Move, gammas: list[float], M: float) -> bool:
+        """Return whether values of f cannot show that M is too small, because ``M/2 |s|^2`` is below their rounding.
+
+        The rounding error of a user's f can be larger than is allowed, for example if large terms cancel. It looks like
+        a curvature of ``2 error / |s|^2``, which increases as the steps become shorter: with values alone, M would grow
+        until s is lost in the rounding of x, and the blocks would never move again.
+        """
+        return 0.5 * M * squared_length(move, gammas) <= move.probe.rounding()
 
     def _first(self, move: Move) -> float:
         """Return the curvature along the longest step; without curvature, an M so small that this step is taken."""
@@ -216,6 +233,12 @@ def needed_by_gradients(move: Move, gammas: list[float]) -> float:
         )
     back += rounding
     return squared / (2.0 * back) if back > 0.0 else math.inf
+
+
+def needed_by_slopes(move: Move, gammas: list[float]) -> float:
+    """Return the average curvature of f along the step, which is at most L_f; negative if rounding hides it."""
+    change = move.probe.slope_change(gammas)
+    return -1.0 if change is None else max(0.0, ratio(change, squared_length(move, gammas)))
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,9 @@ class Probe(Protocol):
     def gradient_change(self, gammas: list[float]) -> tuple[float, float]:
         """Return ``|g+ - g|^2`` over all blocks, and ``<g+ - g, s>``."""
 
+    def slope_change(self, gammas: list[float]) -> float | None:
+        """Return ``<g+ - g, s>`` from the gradients of the moving blocks; None if s is lost in the rounding of x."""
+
     def best_fraction(self, tops: list[float], slope: float) -> float:
         """Return the t in [0, 1] that minimises f at ``gamma = t tops``; ``slope`` < 0 is the derivative at t = 0."""
 
@@ -278,6 +281,17 @@ class FunctionProbe:
         along = zip(self.blocks, self.directions, gammas, strict=True)
         return sum(float(d.dot(d)) for d in changes), sum(gamma * float(changes[i].dot(d)) for i, d, gamma in along)
 
+    def slope_change(self, gammas: list[float]) -> float | None:
+        self._try(gammas)
+        if all(np.array_equal(point, before) for point, before in zip(self.points, self.before, strict=True)):
+            return None
+        return self._slope_at(gammas) + sum(gamma * slope for gamma, slope in zip(gammas, self.slopes, strict=True))
+
+    def _slope_at(self, sizes: list[float]) -> float:
+        """Return ``sum_i sizes_i <g+_i, d_i>`` at the trial point."""
+        gradients = [self.tracker.block_gradient(i) for i in self.blocks]
+        return sum(size * float(g.dot(d)) for size, g, d in zip(sizes, gradients, self.directions, strict=True))
+
     def best_fraction(self, tops: list[float], slope: float) -> float:
         if not self.tracker.convex:
             self.tracker.value()  # trial values are compared with this value
@@ -286,8 +300,7 @@ class FunctionProbe:
             if t == 0.0:
                 return slope
             self._try([t * top for top in tops])
-            gradients = [self.tracker.block_gradient(i) for i in self.blocks]
-            return sum(top * float(g.dot(d)) for top, g, d in zip(tops, gradients, self.directions, strict=True))
+            return self._slope_at(tops)
 
         best = line_minimiser(derivative)
         return best if self.tracker.convex else safe_fraction(self, tops, slope, best)
@@ -431,13 +444,23 @@ class ProductProbe:
         return 0.0
 
     def gradient_change(self, gammas: list[float]) -> tuple[float, float]:
+        rows, change = self._change(gammas)
+        difference = self._difference(gammas)
+        parts = (transposed.dot(difference[rows]) for rows, _, transposed in self.tracker.pieces)
+        return sum(float(part.dot(part)) for part in parts), float(difference[rows].dot(change))
+
+    def slope_change(self, gammas: list[float]) -> float:
+        rows, change = self._change(gammas)
+        return float(self._difference(gammas)[rows].dot(change))
+
+    def _difference(self, gammas: list[float]) -> np.ndarray:
+        """Return the change of r."""
         tracker = self.tracker
         rows, change = self._change(gammas)
         changed, values = tracker.outer.gradient_after(tracker.p, tracker.r, rows, change)
         difference = np.zeros(len(tracker.p))
         difference[changed] = values - tracker.r[changed]
-        parts = (transposed.dot(difference[rows]) for rows, _, transposed in tracker.pieces)
-        return sum(float(part.dot(part)) for part in parts), float(difference[rows].dot(change))
+        return difference
 
     def best_fraction(self, tops: list[float], slope: float) -> float:
         tracker = self.tracker
