@@ -32,7 +32,7 @@ import numpy as np
 import bcfw
 from bcfw.report import PlotUnavailableError, curve_style, figure
 from bcfw.solvers import BCFW, MultiPlane
-from bcfw.solvers.auto import choice
+from bcfw.solvers.auto import multiplane_for_cost
 
 TARGETS = (0.1, 0.01, 0.001)
 
@@ -69,7 +69,7 @@ PROBLEMS = {
 def variants(**clock: Any) -> dict[str, Any]:
     """The solvers to compare; ``clock`` holds the options by which multi-plane chooses its passes over the store."""
     return {
-        "auto": choice(clock["store_cost"]) if clock else "auto",
+        "auto": multiplane_for_cost(clock["store_cost"]) if clock else "auto",
         "uniform": BCFW(sampling="uniform", gap_every=5),
         "permuted": BCFW(gap_every=5),
         "permuted, averaged": BCFW(averaging=True, gap_every=5),
@@ -158,7 +158,7 @@ def compare(
     problem = PROBLEMS[name]
     lam = 1.0 / len(examples[2]) if problem.lam is None else problem.lam
     small = examples[0], examples[1][:20], examples[2][:20]
-    for solver in (choice(1.0), *(variants()[row] for row in rows)):  # "auto" takes simpler steps on so few examples
+    for solver in (multiplane_for_cost(1.0), *(variants()[row] for row in rows)):  # "auto" takes simpler steps on so few examples
         train(small, lam=0.1, solver=solver, max_passes=2, tol=0.0)  # compiles
     clock = {}
     table.add(f"\n{name}, lam = {lam:.3g}, n = {len(examples[2])}, seeds: {seeds}; passes / oracle calls / seconds")

@@ -7,13 +7,12 @@ import pytest
 
 import bcfw
 from bcfw.solvers import BCFW, BlockSolves, MultiPlane, auto
-from bcfw.solvers import auto as stopwatch
 from problems import CASES, own_model
 
 CASE = CASES["dense-features"]
 
 #: How the stopwatch judges the timings of a pass.
-VISIT_SECONDS = stopwatch.visit_seconds
+VISIT_SECONDS = auto.visit_seconds
 
 
 class Counting(type(CASE.model)):
@@ -55,7 +54,7 @@ def chosen(monkeypatch):
 
     def train(oracle, store, interrupted=-1):
         measured = Measured(oracle, store, interrupted)
-        monkeypatch.setattr(stopwatch, "visit_seconds", measured.visit_seconds)
+        monkeypatch.setattr(auto, "visit_seconds", measured.visit_seconds)
         return CASE.train(tol=1e-6), measured
 
     return train
@@ -85,7 +84,7 @@ def test_an_interruption_is_not_taken_for_a_costly_oracle(chosen, visit):
     """Nor for a costly store: the exact pass and three over the store are interrupted at any visit."""
     result, measured = chosen(1e-6, 1e-9, interrupted=visit)
     assert measured.visits == 4 * len(CASE.y)
-    assert repr(result.solver) == repr(auto.choice(auto.USUAL_STORE_COST))
+    assert repr(result.solver) == repr(auto.multiplane_for_cost(auto.USUAL_STORE_COST))
 
 
 @pytest.mark.parametrize("visit", range(4 * len(CASE.y)))
@@ -133,7 +132,7 @@ def test_a_longer_pass_gets_multi_plane_at_once(monkeypatch):
     case = CASES["chain-cost"]
     monkeypatch.setattr(auto, "TINY_PASS", 1e-12)
     result = case.train(tol=0.01)
-    again = case.train(tol=0.01, solver=auto.choice(auto.USUAL_STORE_COST))
+    again = case.train(tol=0.01, solver=auto.multiplane_for_cost(auto.USUAL_STORE_COST))
     assert repr(result.solver) == repr(again.solver)
     assert np.array_equal(result.w, again.w)
 
@@ -145,8 +144,8 @@ def no_clock(monkeypatch):
     def read(*_):
         raise AssertionError("the clock was read")
 
-    monkeypatch.setattr(stopwatch, "oracle_seconds", read)
-    monkeypatch.setattr(stopwatch, "visit_seconds", read)
+    monkeypatch.setattr(auto, "oracle_seconds", read)
+    monkeypatch.setattr(auto, "visit_seconds", read)
 
 
 @pytest.mark.usefixtures("no_clock")
@@ -181,7 +180,7 @@ def test_where_operations_are_not_counted_the_oracle_is_measured(costly, monkeyp
     """A compiled oracle that is cheap gets plain steps first, a costly one does not."""
     case, asked = CASES["user-compiled"], []
     seconds = 2.0 * auto.SMALL_PASS if costly else 0.5 * auto.TINY_PASS / len(case.y)
-    monkeypatch.setattr(stopwatch, "oracle_seconds", lambda problem: asked.append(problem) or seconds)
+    monkeypatch.setattr(auto, "oracle_seconds", lambda problem: asked.append(problem) or seconds)
     result = case.train(tol=0.01)
     assert len(asked) == 1
     assert isinstance(result.solver, MultiPlane if costly else BCFW)

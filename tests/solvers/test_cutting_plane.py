@@ -41,7 +41,7 @@ def test_the_master_solves_its_qp(master):
             assert mass.min() >= 0.0
             assert mass.sum() == pytest.approx(1.0, abs=1e-14)
             assert master.value(gram, ell, mass) >= best - 1e-7 * abs(best)
-            assert master.value(gram, ell, mass) >= master.value(gram, ell, master.stepped(gram, ell, start))
+            assert master.value(gram, ell, mass) >= master.value(gram, ell, master.after_line_search(gram, ell, start))
 
 
 def test_a_failing_qp_solver_leaves_the_exact_step(master, monkeypatch):
