@@ -158,7 +158,8 @@ def compare(
     problem = PROBLEMS[name]
     lam = 1.0 / len(examples[2]) if problem.lam is None else problem.lam
     small = examples[0], examples[1][:20], examples[2][:20]
-    for solver in (multiplane_for_cost(1.0), *(variants()[row] for row in rows)):  # "auto" takes simpler steps on so few examples
+    # "auto" would take simpler steps on so few examples.
+    for solver in (multiplane_for_cost(1.0), *(variants()[row] for row in rows)):
         train(small, lam=0.1, solver=solver, max_passes=2, tol=0.0)  # compiles
     clock = {}
     table.add(f"\n{name}, lam = {lam:.3g}, n = {len(examples[2])}, seeds: {seeds}; passes / oracle calls / seconds")
