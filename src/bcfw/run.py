@@ -238,11 +238,12 @@ class Run:
     def stall(self, scale: float) -> None:
         """End the run, because no step gains anything any more; a status that is already set does not change.
 
-        The status is "rounding" if the latest gap is as small as the rounding of an objective of size ``scale``, and
-        "stalled" otherwise.
+        The status is "rounding" if the latest gap is proved to be as small as the rounding of an objective of size
+        ``scale``, and "stalled" otherwise.
         """
         if self.status is None:
-            self.status = "rounding" if self.rows[-1]["gap"] <= ROUNDING * scale else "stalled"
+            proved = self.rows[-1].get("gap_bound", self.rows[-1]["gap"])
+            self.status = "rounding" if proved <= ROUNDING * scale else "stalled"
 
     def save_if_due(self) -> None:
         """Save if it is time; an optimiser may call this whenever its state is consistent, also during a pass."""

@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from bcfw.models import KernelModel, PictorialTree
+import bcfw
+from bcfw.models import KernelModel, Multiclass, PictorialTree
 from bcfw.passes import contract
 from bcfw.passes.contract import Data, Work, apply, load_truth, touched
 from bcfw.passes.oracle import direction_from_average
@@ -191,3 +192,30 @@ def test_steps_on_touched_coordinates_are_steps_on_all(name, solver):
     np.testing.assert_allclose(problem.v, other.v, rtol=0, atol=1e-10)
     for one in (problem, other):
         np.testing.assert_array_equal(one.state.w, one.clip(one.v))
+
+
+@pytest.mark.parametrize("seed", [5, 7, 9])
+def test_the_best_weights_may_be_those_of_the_dual_point_again(seed):
+    """An accelerated run may end where it began, at a bound: its state keeps no other weights than it returns."""
+    rng = np.random.default_rng(seed)
+    n, K = int(rng.integers(4, 30)), 3
+    y = rng.integers(K, size=n)
+    y[:3] = [0, 1, 2]
+    X = np.eye(K)[y][:, :2] * rng.uniform(0, 1) + rng.standard_normal((n, 2))
+    lam = 10 ** rng.uniform(-3, 0)
+    bounds = (float(rng.uniform(0.01, 0.3)), np.inf)
+    options = {"solver": MultiPlane(clock="count", acceleration=10), "tol": 1e-3, "bounds": bounds}
+    result = bcfw.train(Multiclass(), X, y, lam=lam, **options)
+    kept = result.snapshot.get("point", np.maximum(result.snapshot["w"], bounds[0]))
+    np.testing.assert_array_equal(kept, result.w)
+    again = bcfw.train(Multiclass(), X, y, lam=lam, warm_start=result, **options)
+    assert again.history["primal"][0] == pytest.approx(result.primal, abs=1e-12)
+    grid = bcfw.grid_path(Multiclass(), X, y, [lam, lam * 0.9999, lam * 0.999, lam * 0.99], **options)
+    assert grid.certified
+    for one, gap in zip(grid.lambdas, grid.gaps, strict=True):
+        scores, w = X @ grid.weights(one).reshape(2, K), grid.weights(one)
+        violations = 1.0 - np.eye(K)[y] + scores - scores[np.arange(n), y][:, None]
+        primal = 0.5 * one * w @ w + violations.max(axis=1).mean()
+        best = bcfw.train(Multiclass(), X, y, lam=float(one), solver="bcfw", tol=1e-6, bounds=bounds, max_passes=10_000)
+        assert gap >= 0.0
+        assert primal - best.dual <= gap + (best.primal - best.dual) + 1e-10

@@ -136,3 +136,11 @@ def test_steps_are_counted_for_runs_that_go_on(master):
     assert result.snapshot["steps"] == 5 * len(case.y)
     after = case.few_passes(1, solver=BCFW(step_size="decay", sampling="cyclic", gap_every=1), warm_start=result)
     assert after.snapshot["steps"] == 6 * len(case.y)
+
+
+def test_planes_that_cannot_be_told_apart_get_no_newton_step():
+    """A system of equations without a solution, or without numbers, is no reason to lose a run."""
+    others = np.array([1, 2])
+    for gram in (np.zeros((3, 3)), np.full((3, 3), 2.0)):
+        step = master.newton_step(gram, np.array([0.0, 1.0, -1.0]), others, 0)
+        assert np.isfinite(step).all()

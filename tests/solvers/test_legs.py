@@ -125,3 +125,16 @@ def test_wrong_legs(tmp_path):
         bcfw.Legs(tmp_path / "run.npz", 0)
     with pytest.raises(InputError, match="does not exist"):
         CASES["chain-cost"].train(checkpoint=bcfw.Legs(tmp_path / "nowhere" / "run.npz"))
+
+
+@pytest.mark.parametrize("solver", [BCFW(averaging=True, gap_every=1), MultiPlane(clock="count", acceleration=10)])
+@pytest.mark.parametrize("name", ["multiclass-wide", "chain-cost"])
+def test_no_leg_gives_up_what_an_earlier_one_has_certified(tmp_path, name, solver):
+    case = CASES[name]
+    with pytest.warns(bcfw.ConvergenceWarning):
+        result = case.train(
+            lam=1e-3, tol=1e-9, max_passes=12, solver=solver, checkpoint=bcfw.Legs(tmp_path / "a.npz", 2)
+        )
+    assert np.all(np.diff(result.history["primal"]) <= 0.0)
+    assert np.all(np.diff(result.history["dual"]) >= 0.0)
+    assert result.primal == pytest.approx(case.enumerated(lam=1e-3).primal(result.w), abs=1e-11)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bcfw.dual import DualProblem, snapshots
+from bcfw.dual import Certificate, DualProblem, snapshots
 from bcfw.errors import OptionError
 from bcfw.options import Positive
 from bcfw.solvers.counted_run import CountedRun
@@ -99,7 +99,7 @@ class LegRunner:
         saved = None if start is None else SavedArrays(*start)
         if saved is not None and saved.has(PREFIX):
             self._resume(saved)
-            solver.prepare_resumed(problem)
+            self._begin_leg()
 
     @property
     def settings(self) -> str:
@@ -157,5 +157,13 @@ class LegRunner:
         with checkpoints.warned(self._path):
             checkpoints.write({**snapshot, **{PREFIX + name: value for name, value in more.items()}}, self._path)
         snapshots.restore(self.problem, snapshot)
-        self.solver.prepare_resumed(self.problem)
+        self._begin_leg()
+
+    def _begin_leg(self) -> None:
+        """Prepare the restored problem and the run; the best weights so far have the certificate of the last row."""
+        problem, run = self.problem, self.run
         run.status = run.best = run.start_certificate = None
+        if self.solver.certifies:
+            w = problem.solution() if problem.point is None else problem.point
+            run.best = Certificate(*(run.rows[-1][name] for name in Certificate._fields)), w.copy()
+        self.solver.prepare_resumed(problem)

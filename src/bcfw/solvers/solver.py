@@ -120,11 +120,10 @@ class Solver(Configurable):
 
 
 def best_outcome(problem: DualProblem, run: CountedRun, passes: float) -> Outcome:
-    """Return the best weights that the run has certified; if the state has other weights, keep them in the problem."""
+    """Return the best weights that the run has certified; the problem keeps them if its state has other weights."""
     assert run.best is not None
     found, w = run.best
-    if not np.array_equal(w, problem.solution()):
-        problem.point = w
+    problem.point = None if np.array_equal(w, problem.solution()) else w
     return Outcome(w.copy(), found, passes)
 
 

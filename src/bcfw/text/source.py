@@ -107,7 +107,9 @@ class TextSource:
             name = header["attributes"]
             return cls(format, ATTRIBUTE_SETS[name] if format.name == "conll" else None)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"{where}: the model's format or attributes are not known here ({error!r})") from error
+            raise InputError(
+                f"{where}: the model's format or attributes are not known here ({error!r:.200})"
+            ) from error
 
 
 def as_spans(truth: list[list[str]]) -> list[list[str]]:

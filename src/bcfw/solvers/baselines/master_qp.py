@@ -135,7 +135,12 @@ def newton_step(gram: np.ndarray, slope: np.ndarray, others: np.ndarray, heavies
     size = np.sqrt(np.maximum(np.diag(curvature), rounding + np.finfo(float).tiny))
     scaled = curvature / size / size[:, None]
     np.fill_diagonal(scaled, 1.0 + SINGULAR)
-    return np.asarray(np.linalg.solve(scaled, (slope[others] - slope[heaviest]) / size) / size)
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            step = np.linalg.solve(scaled, (slope[others] - slope[heaviest]) / size) / size
+        except np.linalg.LinAlgError:  # planes that differ by rounding only
+            return np.zeros(len(others))
+    return step if np.isfinite(step).all() else np.zeros(len(others))
 
 
 def value(gram: np.ndarray, ell: np.ndarray, mass: np.ndarray) -> float:
