@@ -138,7 +138,7 @@ def test_steps_are_counted_for_runs_that_go_on(master):
     assert after.snapshot["steps"] == 6 * len(case.y)
 
 
-def test_planes_that_cannot_be_told_apart_get_no_newton_step():
+def test_planes_that_cannot_be_told_apart_get_no_newton_step(master):
     """A system of equations without a solution, or without numbers, is no reason to lose a run."""
     others = np.array([1, 2])
     for gram in (np.zeros((3, 3)), np.full((3, 3), 2.0)):
