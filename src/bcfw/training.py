@@ -149,7 +149,7 @@ def train(
             error.result = partial_result(problem, run, chosen)
             raise
         finally:
-            if by_clock is not None and not problem.is_initial:
+            if by_clock is not None and (run.status == "converged" or not problem.is_initial):
                 save_or_warn(problem, by_clock)
         result.compile_seconds = compile_seconds() - compiled_before
         ended(result)

@@ -8,7 +8,9 @@ import pytest
 import bcfw
 from bcfw.dual.certify import certify_state
 from bcfw.solvers import MultiPlane
+from bcfw.solvers.acceleration import Acceleration
 from bcfw.solvers.counted_run import CountedRun
+from bcfw.solvers.pass_runner import PassRunner
 from problems import CASES, drift
 
 NAMES = ["chain-cost", "multiclass-wide", "bounded-chain-cost", "graph-cost"]
@@ -90,3 +92,13 @@ def test_after_an_error_the_weights_are_the_accelerated_ones():
     result, objective = caught.value.result, case.enumerated(lam=1e-3)
     dual_point = result.snapshot["w"]
     assert objective.primal(result.w) < objective.primal(dual_point)
+
+
+def test_the_outer_loop_begins_at_the_best_certified_weights():
+    """Not at those of a warm start that is far worse than w = 0: steps would be lost in the rounding of z."""
+    problem = CASES["chain-cost"].problem()
+    run = CountedRun(problem, 1e-3, 10)
+    problem.point = np.full(problem.adapter.dim, 1e9)
+    runner = PassRunner(problem, run)
+    runner.begin()
+    np.testing.assert_array_equal(Acceleration(runner, 10.0).prox_center, 0.0)

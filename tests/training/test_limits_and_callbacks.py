@@ -20,6 +20,13 @@ def test_no_loss_at_all_is_converged_at_the_start():
     assert not result.w.any()
 
 
+def test_a_run_that_needs_no_pass_leaves_its_checkpoint(tmp_path):
+    path, data = tmp_path / "state.npz", (bcfw.models.Multiclass(n_labels=1), np.ones((3, 2)), [0, 0, 0])
+    first = bcfw.train(*data, checkpoint=path)
+    assert first.n_passes == 0
+    assert bcfw.train(*data, warm_start=path).status == "converged"
+
+
 @pytest.mark.parametrize(
     ("gap_every", "max_passes", "rows"), [(3, 7, [0, 3, 6, 7]), (3, 6, [0, 3, 6]), (10, 4, [0, 4]), (1, 2, [0, 1, 2])]
 )
