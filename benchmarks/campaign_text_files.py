@@ -260,8 +260,18 @@ def answers_of_python(kind: str, path: Path) -> tuple[str, float | None]:
             truth += piece.labels or [None] * len(labels)
             found += labels
             text += format.text(piece, labels)
-    right = sum(map(str.__eq__, truth, found)) if None not in truth else None
-    return text, None if right is None else 100 * right / len(found)
+    if None in truth:
+        return text, None
+    equal: Any = same_number if kind == "libsvm by a model of Python" else str.__eq__
+    return text, 100 * sum(map(equal, truth, found)) / len(found)
+
+
+def same_number(label: str, predicted: str) -> bool:
+    """Whether a label of a file is the predicted number, which may be written in several ways: 1, +1, 1.0."""
+    try:
+        return float(label) == float(predicted)
+    except ValueError:  # several parts, as in 1,5
+        return False
 
 
 def fault_of_answers(kind: str, path: Path, predicted: Any, evaluated: Any) -> list[str]:

@@ -140,9 +140,12 @@ def draw_input_kernel(rng: np.random.Generator, scale: float, lam: float) -> tup
     K, F, with_cost = count(rng, 2, 3), count(rng, 1, 4), flip(rng)
     cost = problems.random_cost(rng, K) if with_cost else 1.0 - np.eye(K)
     lengths = rng.integers(1, 3, size=count(rng, 1, 5))
-    rows = scale * rng.standard_normal((int(lengths.sum()), F))
-    gamma, bias = 10.0 ** rng.uniform(-1, 1) / scale**2, float(rng.choice([0.0, 0.7]))
-    dots, kind = rows @ rows.T, str(rng.choice(["linear", "rbf", "poly"]))
+    rows = rng.standard_normal((int(lengths.sum()), F))
+    sharpness, bias = 10.0 ** rng.uniform(-1, 1), float(rng.choice([0.0, 0.7]))
+    kind = str(rng.choice(["linear", "rbf", "poly"]))
+    in_range = max(scale, 1e-100)  # its square and the inverse of its square are numbers of floating point
+    rows, gamma = (scale if kind == "linear" else in_range) * rows, sharpness / in_range**2
+    dots = rows @ rows.T
     squares = np.diag(dots)
     gram = {
         "linear": dots,
