@@ -46,8 +46,11 @@ class Acceleration:
     def __init__(self, runner: PassRunner, ratio: Any) -> None:
         self.runner = runner
         self.ratio = ratio
-        best = runner.run.best  # a warm start may begin with weights that are far worse than w = 0
-        self.prox_center = runner.weights() if best is None else best[1].copy()
+        best = runner.run.best
+        if runner.problem.point is None or best is None:
+            self.prox_center = runner.weights()
+        else:  # the weights of a warm start may be far worse than w = 0
+            self.prox_center = best[1].copy()
         self._before = self.prox_center.copy()
         self._spare = np.empty_like(self.prox_center)
         self._least_gap = runner.last_gap
