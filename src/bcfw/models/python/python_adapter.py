@@ -58,7 +58,7 @@ class PythonAdapter(UserAdapter):
         return [[(truth, 0.0)] * slots for truth in data.truths]
 
     def initial_mu(self, data: BlackBoxData) -> tuple[Any, ...]:
-        """Return the initial averaged features, those of the truths, and the averaged losses, zeros."""
+        """Return the initial averages: the features of the truths, and losses of zero."""
         return list(data.truths), np.zeros(len(data.truths))
 
     def export_mu(self, data: BlackBoxData, mu: tuple[Any, ...]) -> list[np.ndarray]:
